@@ -1,0 +1,79 @@
+use super::*;
+
+fn run(items: Vec<Value>) -> (Vec<Tool>, Vec<Quarantine>) {
+    ingest(&Source::Mcp("s".into()), items, &IngestLimits::default(), 100, &|_| Ok(()))
+}
+
+#[track_caller]
+fn refused(item: Value, want: &str) {
+    let good = json!({"name": "good", "inputSchema": {"type": "object"}});
+    let (tools, quarantined) = run(vec![item, good]);
+    assert_eq!(tools.len(), 1, "the sibling must stay");
+    assert_eq!(quarantined.len(), 1);
+    let text = quarantined[0].reason.to_string();
+    assert!(text.contains(want), "{text}");
+}
+
+#[test]
+fn a_bad_item_is_refused_alone() {
+    refused(json!("x"), "is a text, not an object");
+    refused(json!({"inputSchema": {}}), "no text 'name'");
+    refused(json!({"name": 7}), "no text 'name'");
+    refused(json!({"name": " "}), "no text 'name'");
+    refused(json!({"name": "a\u{7}b"}), "U+0007");
+    refused(json!({"name": "x".repeat(300)}), "longer than 256");
+    refused(json!({"name": "a", "inputSchema": []}), "it is a list");
+    refused(json!({"name": "a", "inputSchema": false}), "it is a boolean");
+    refused(json!({"name": "a", "inputSchema": {"type": "string"}}), "root type is \"string\"");
+    refused(json!({"name": "a", "inputSchema": {"type": "object", "description": "x".repeat(70_000)}}), "schema_bytes");
+    refused(json!({"name": "a", "description": "x".repeat(300_000)}), "too large");
+    let mut deep = json!({});
+    for _ in 0..80 {
+        deep = json!({"a": deep});
+    }
+    refused(json!({"name": "a", "inputSchema": {"type": "object", "x": deep}}), "nested deeper");
+}
+
+#[test]
+fn a_repeated_name_keeps_the_first_definition() {
+    let (tools, quarantined) =
+        run(vec![json!({"name": "a", "description": "1"}), json!({"name": "a", "description": "2"})]);
+    assert_eq!(tools[0].description(), "1");
+    assert_eq!(quarantined[0].reason, QuarantineReason::DuplicateName);
+}
+
+#[test]
+fn a_flood_is_cut_and_said_once() {
+    let (tools, quarantined) = run((0..5000).map(|i| json!({"name": format!("t{i}")})).collect());
+    assert_eq!(tools.len(), 100);
+    assert_eq!(quarantined.len(), 1);
+    assert_eq!(quarantined[0].reason, QuarantineReason::TooMany(100));
+}
+
+#[test]
+fn unknown_keys_and_key_order_survive() {
+    let text = r#"{"zeta":1,"name":"a","inputSchema":{"type":"object","x-y":[1.0,12345678901234567890]},"_meta":{"k":null},"execution":{"taskSupport":"optional"}}"#;
+    let (tools, _) = run(vec![serde_json::from_str(text).unwrap()]);
+    assert_eq!(serde_json::to_string(&**tools[0].definition()).unwrap(), text);
+}
+
+#[test]
+fn a_missing_schema_means_anything_and_a_wrong_hint_means_none() {
+    let (tools, _) = run(vec![json!({"name": "a", "annotations": {"readOnlyHint": "yes", "destructiveHint": true}})]);
+    assert_eq!(tools[0].input_schema(), &json!({"type": "object"}));
+    assert_eq!(tools[0].annotations().read_only_hint, None);
+    assert_eq!(tools[0].annotations().destructive_hint, Some(true));
+}
+
+#[test]
+fn other_shapes_become_mcp() {
+    let (tools, quarantined) = run(vec![
+        json!({"type": "function", "function": {"name": "a", "description": "d", "parameters": {"type": "object", "properties": {"x": {}}}}}),
+        json!({"name": "b", "parameters": ["one", "two"]}),
+        json!({"name": "c", "input_schema": {"properties": {}}}),
+    ]);
+    assert!(quarantined.is_empty(), "{quarantined:?}");
+    assert_eq!(tools[0].input_schema()["properties"], json!({"x": {}}));
+    assert_eq!(tools[1].input_schema(), &json!({"type": "object", "properties": {"one": {}, "two": {}}}));
+    assert_eq!(tools[2].input_schema(), &json!({"type": "object", "properties": {}}));
+}

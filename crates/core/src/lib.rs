@@ -1,0 +1,16 @@
+//! The pure part of toolcrib: what a tool is, who may see it, what it is called, how it is shown and found.
+//!
+//! Nothing here touches a file, a socket, a clock or an async runtime: every function maps values to values, so the
+//! same input always gives the same bytes (invariants 3 and 9 of `ARCHITECTURE.md`).
+
+pub mod catalog;
+pub mod hash;
+pub mod ingest;
+pub mod source;
+pub mod tool;
+
+pub use catalog::{Catalog, SourceEntry, SourceState};
+pub use hash::ContentHash;
+pub use ingest::{IngestLimits, Quarantine, QuarantineReason};
+pub use source::{Source, SourceParseError, ToolId};
+pub use tool::{Annotations, Tool};

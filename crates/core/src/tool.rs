@@ -1,0 +1,127 @@
+//! One tool: the definition as its source gave it, and a typed view of the parts we use.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{ContentHash, Source, ToolId};
+
+/// A tool's behaviour hints. Untrusted when they come from an upstream: they may raise caution, never lower it.
+/// Absent hints stay absent here; the defaults of the MCP specification (§ tool annotations) are for whoever asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Annotations {
+    /// The tool says that it changes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_only_hint: Option<bool>,
+    /// The tool says that it may destroy something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destructive_hint: Option<bool>,
+    /// The tool says that repeating a call has no further effect.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotent_hint: Option<bool>,
+    /// The tool says that it reaches beyond a closed domain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_world_hint: Option<bool>,
+}
+
+/// A tool that passed ingestion ([`crate::ingest`]). Cheap to share: the definition is behind an [`Arc`].
+#[derive(Clone, Debug)]
+pub struct Tool {
+    id: ToolId,
+    definition: Arc<Value>,
+    annotations: Annotations,
+    hash: ContentHash,
+    tags: Arc<[String]>,
+    always: bool,
+}
+
+impl Tool {
+    /// Wraps a definition that ingestion has checked: an object with a text `name` and an object `inputSchema`.
+    pub(crate) fn new(source: Source, name: String, definition: Value, annotations: Annotations) -> Self {
+        let hash = ContentHash::of_json(&definition);
+        Self {
+            id: ToolId { source, name },
+            definition: Arc::new(definition),
+            annotations,
+            hash,
+            tags: Arc::from([]),
+            always: false,
+        }
+    }
+
+    /// The same tool with tags from local configuration (`tag:NAME` selects them).
+    #[must_use]
+    pub fn with_tags(mut self, tags: Arc<[String]>) -> Self {
+        self.tags = tags;
+        self
+    }
+
+    /// The same tool marked, by local configuration, as never deferred.
+    #[must_use]
+    pub fn with_always(mut self, always: bool) -> Self {
+        self.always = always;
+        self
+    }
+
+    /// The tool's identity.
+    pub fn id(&self) -> &ToolId {
+        &self.id
+    }
+
+    /// The source's own name of the tool.
+    pub fn name(&self) -> &str {
+        &self.id.name
+    }
+
+    /// Where the tool comes from.
+    pub fn source(&self) -> &Source {
+        &self.id.source
+    }
+
+    /// The whole definition in MCP shape (`name`, `description`, `inputSchema`, …), unknown keys included.
+    pub fn definition(&self) -> &Arc<Value> {
+        &self.definition
+    }
+
+    /// Display title: `title`, else `annotations.title` (MCP precedence), if any.
+    pub fn title(&self) -> Option<&str> {
+        self.definition["title"].as_str().or_else(|| self.definition["annotations"]["title"].as_str())
+    }
+
+    /// The description, empty when there is none. Untrusted text.
+    pub fn description(&self) -> &str {
+        self.definition["description"].as_str().unwrap_or_default()
+    }
+
+    /// The JSON Schema of the arguments; always an object.
+    pub fn input_schema(&self) -> &Value {
+        &self.definition["inputSchema"]
+    }
+
+    /// The JSON Schema of structured results, if declared.
+    pub fn output_schema(&self) -> Option<&Value> {
+        self.definition.get("outputSchema").filter(|schema| !schema.is_null())
+    }
+
+    /// Behaviour hints as declared.
+    pub fn annotations(&self) -> Annotations {
+        self.annotations
+    }
+
+    /// Hash over the whole canonical definition: approvals and pins are bound to it.
+    pub fn hash(&self) -> ContentHash {
+        self.hash
+    }
+
+    /// Tags from local configuration.
+    pub fn tags(&self) -> &[String] {
+        &self.tags
+    }
+
+    /// Whether local configuration says that this tool is never deferred.
+    pub fn always(&self) -> bool {
+        self.always
+    }
+}
