@@ -3,14 +3,20 @@
 //! Nothing here touches a file, a socket, a clock or an async runtime: every function maps values to values, so the
 //! same input always gives the same bytes (invariants 3 and 9 of `ARCHITECTURE.md`).
 
+pub mod args;
 pub mod catalog;
+pub mod disclosure;
 pub mod hash;
 pub mod ingest;
+pub mod result;
+pub mod schema;
+pub mod search;
 pub mod source;
 pub mod tool;
 
 pub use catalog::{Catalog, SourceEntry, SourceState};
 pub use hash::ContentHash;
 pub use ingest::{IngestLimits, Quarantine, QuarantineReason};
+pub use result::ToolResult;
 pub use source::{Source, SourceParseError, ToolId};
 pub use tool::{Annotations, Tool};

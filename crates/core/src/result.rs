@@ -1,0 +1,107 @@
+//! The result of a call, carried as the JSON text its source sent.
+
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+
+/// An MCP call result (`content`, `structuredContent`, `isError`, `_meta`, …) kept as raw JSON text, so that images,
+/// unknown fields, key order and big numbers reach the client exactly as the upstream wrote them.
+#[derive(Clone, Debug)]
+pub struct ToolResult {
+    raw: Box<RawValue>,
+    is_error: bool,
+}
+
+/// A text that is not the JSON object a result must be.
+#[derive(Debug, thiserror::Error)]
+#[error("the result is not a JSON object: {0}")]
+pub struct NotAResult(#[source] serde_json::Error);
+
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default, rename = "isError")]
+    is_error: Option<Value>,
+}
+
+impl ToolResult {
+    /// Takes a result as an upstream sent it. Only that it is an object is required.
+    pub fn from_raw(raw: Box<RawValue>) -> Result<Self, NotAResult> {
+        if !raw.get().trim_start().starts_with('{') {
+            return Err(NotAResult(serde::de::Error::custom("it does not start with '{'")));
+        }
+        let head: Head = serde_json::from_str(raw.get()).map_err(NotAResult)?;
+        Ok(Self { raw, is_error: head.is_error == Some(Value::Bool(true)) })
+    }
+
+    /// A result built here.
+    pub fn from_value(value: &Value) -> Self {
+        let is_error = value["isError"] == true;
+        let raw = serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned());
+        Self { raw, is_error }
+    }
+
+    /// One block of text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::from_value(&json!({"content": [{"type": "text", "text": text.into()}]}))
+    }
+
+    /// One block of text that tells of a failure (`isError`): something the model can act on.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self::from_value(&json!({"content": [{"type": "text", "text": text.into()}], "isError": true}))
+    }
+
+    /// A structured value, with the same as text for clients that only read text (MCP 2025-06-18, structured content).
+    pub fn structured(value: &Value) -> Self {
+        Self::from_value(&json!({
+            "content": [{"type": "text", "text": value.to_string()}],
+            "structuredContent": value,
+        }))
+    }
+
+    /// The JSON text.
+    pub fn raw(&self) -> &RawValue {
+        &self.raw
+    }
+
+    /// Gives the JSON text away.
+    pub fn into_raw(self) -> Box<RawValue> {
+        self.raw
+    }
+
+    /// Whether the tool reported a failure of its own.
+    pub fn is_error(&self) -> bool {
+        self.is_error
+    }
+
+    /// The result as a value; numbers beyond 64 bits lose precision here, so only for looking, not for forwarding.
+    pub fn to_value(&self) -> Value {
+        serde_json::from_str(self.raw.get()).unwrap_or_default()
+    }
+
+    /// All text blocks joined by line breaks; what a person reads on a terminal.
+    pub fn to_text(&self) -> String {
+        let value = self.to_value();
+        let blocks = value["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+        texts.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_passes_through_byte_for_byte() {
+        let text = r#"{ "content":[{"type":"image","data":"AA==","mimeType":"image/png","x":1}],"n":123456789012345678901234567890,"isError":true}"#;
+        let result = ToolResult::from_raw(RawValue::from_string(text.to_owned()).unwrap()).unwrap();
+        assert_eq!(result.raw().get(), text);
+        assert!(result.is_error());
+    }
+
+    #[test]
+    fn only_objects_are_results() {
+        for text in ["[]", "1", "null", "\"x\""] {
+            assert!(ToolResult::from_raw(RawValue::from_string(text.to_owned()).unwrap()).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The hub: sources publish what they have, readers take the current snapshot.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Weak},
+};
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::sync::watch;
+use toolcrib_core::{
+    Catalog, IngestLimits, Source, SourceEntry, SourceState, ToolId,
+    ingest::ingest,
+    schema::{self, SchemaLimits},
+};
+
+use crate::backend::Backend;
+
+/// What local configuration says about a source.
+#[derive(Clone, Debug, Default)]
+pub struct SourceOptions {
+    /// One line on what the source is for, shown in listings.
+    pub summary: Option<String>,
+    /// Tags given to all its tools.
+    pub tags: Vec<String>,
+    /// Whether its tools are never deferred.
+    pub always: bool,
+}
+
+/// Limits of the hub.
+#[derive(Clone, Copy, Debug)]
+pub struct HubLimits {
+    /// Limits on one definition.
+    pub ingest: IngestLimits,
+    /// Limits on one schema.
+    pub schema: SchemaLimits,
+    /// Most tools of one source. Default 10,000.
+    pub tools_per_source: usize,
+}
+
+impl Default for HubLimits {
+    fn default() -> Self {
+        Self { ingest: IngestLimits::default(), schema: SchemaLimits::default(), tools_per_source: 10_000 }
+    }
+}
+
+/// Collects sources into one catalog. Cheap to clone.
+#[derive(Clone)]
+pub struct Hub {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    catalog: ArcSwap<Catalog>,
+    // Serialises publication; readers never take it.
+    registry: Mutex<BTreeMap<Source, Registered>>,
+    generation: watch::Sender<u64>,
+    limits: HubLimits,
+}
+
+struct Registered {
+    backend: Arc<dyn Backend>,
+    options: Arc<SourceOptions>,
+    // Distinguishes a source from its successor of the same name, so that a late publisher changes nothing.
+    epoch: u64,
+}
+
+impl Hub {
+    /// An empty hub.
+    pub fn new(limits: HubLimits) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                catalog: ArcSwap::from_pointee(Catalog::default()),
+                registry: Mutex::new(BTreeMap::new()),
+                generation: watch::Sender::new(0),
+                limits,
+            }),
+        }
+    }
+
+    /// The current snapshot.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.inner.catalog.load_full()
+    }
+
+    /// Wakes with the generation of every new snapshot (intermediate ones may be skipped).
+    pub fn watch(&self) -> watch::Receiver<u64> {
+        self.inner.generation.subscribe()
+    }
+
+    /// Adds a source, replacing one of the same identity; it starts as [`SourceState::Starting`] without tools.
+    pub fn register(&self, source: Source, options: SourceOptions, backend: Arc<dyn Backend>) -> Publisher {
+        let mut registry = self.inner.registry.lock();
+        let epoch = self.inner.catalog.load().generation() + 1;
+        registry.insert(source.clone(), Registered { backend, options: Arc::new(options), epoch });
+        let mut entry = SourceEntry::new(SourceState::Starting, Vec::new(), Vec::new());
+        entry.summary = registry.get(&source).and_then(|r| r.options.summary.as_deref()).map(Arc::from);
+        self.inner.swap(source.clone(), Some(Arc::new(entry)));
+        Publisher { hub: Arc::downgrade(&self.inner), source, epoch }
+    }
+
+    /// Removes a source and its tools.
+    pub fn remove(&self, source: &Source) {
+        let mut registry = self.inner.registry.lock();
+        if registry.remove(source).is_some() {
+            self.inner.swap(source.clone(), None);
+        }
+    }
+
+    /// What runs the tools of a source.
+    pub fn backend(&self, source: &Source) -> Option<Arc<dyn Backend>> {
+        self.inner.registry.lock().get(source).map(|registered| registered.backend.clone())
+    }
+
+    /// A tool by identity, in the current snapshot.
+    pub fn tool(&self, id: &ToolId) -> Option<Arc<toolcrib_core::Tool>> {
+        self.inner.catalog.load().get(id).cloned()
+    }
+}
+
+impl Inner {
+    // Called with the registry locked.
+    fn swap(&self, source: Source, entry: Option<Arc<SourceEntry>>) {
+        let next = self.catalog.load().with_source(source, entry);
+        let generation = next.generation();
+        self.catalog.store(Arc::new(next));
+        self.generation.send_replace(generation);
+    }
+}
+
+/// The right to publish for one source. Does nothing once the source was removed or replaced.
+#[derive(Clone)]
+pub struct Publisher {
+    hub: Weak<Inner>,
+    source: Source,
+    epoch: u64,
+}
+
+impl Publisher {
+    /// The source this publisher speaks for.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Publishes the source's complete tool list. `stale` marks last-known definitions. Runs schema checks: call it
+    /// from a blocking-tolerant place when the list is long.
+    pub fn tools(&self, state: SourceState, items: Vec<Value>, instructions: Option<String>, stale: bool) {
+        let Some(hub) = self.hub.upgrade() else { return };
+        let options = match hub.registry.lock().get(&self.source) {
+            Some(registered) if registered.epoch == self.epoch => registered.options.clone(),
+            Some(_) | None => return,
+        };
+        // The slow part runs without the lock.
+        let entry = build_entry(&self.source, &options, &hub.limits, state, items, instructions, stale);
+        let registry = hub.registry.lock();
+        if registry.get(&self.source).is_some_and(|registered| registered.epoch == self.epoch) {
+            let unchanged = hub.catalog.load().sources().get(&self.source).is_some_and(|old| {
+                old.hash() == entry.hash()
+                    && old.state == entry.state
+                    && old.stale == entry.stale
+                    && old.instructions == entry.instructions
+                    && old.quarantined == entry.quarantined
+            });
+            if !unchanged {
+                hub.swap(self.source.clone(), Some(Arc::new(entry)));
+            }
+        }
+    }
+
+    /// Publishes a new state; the tools stay as they are.
+    pub fn state(&self, state: SourceState) {
+        let Some(hub) = self.hub.upgrade() else { return };
+        let registry = hub.registry.lock();
+        if registry.get(&self.source).is_none_or(|registered| registered.epoch != self.epoch) {
+            return;
+        }
+        let Some(old) = hub.catalog.load().sources().get(&self.source).cloned() else { return };
+        if old.state != state {
+            let mut entry = SourceEntry::clone(&old);
+            entry.state = state;
+            hub.swap(self.source.clone(), Some(Arc::new(entry)));
+        }
+    }
+}
+
+fn build_entry(
+    source: &Source,
+    options: &SourceOptions,
+    limits: &HubLimits,
+    state: SourceState,
+    items: Vec<Value>,
+    instructions: Option<String>,
+    stale: bool,
+) -> SourceEntry {
+    let check = |value: &Value| schema::check(value, &limits.schema).map_err(|problem| problem.to_string());
+    let (tools, quarantined) = ingest(source, items, &limits.ingest, limits.tools_per_source, &check);
+    let tags: Arc<[String]> = options.tags.as_slice().into();
+    let tools =
+        tools.into_iter().map(|tool| Arc::new(tool.with_tags(tags.clone()).with_always(options.always))).collect();
+    let mut entry = SourceEntry::new(state, tools, quarantined);
+    entry.instructions = instructions.map(|text| text.chars().take(8_000).collect::<String>().into());
+    entry.summary = options.summary.as_deref().map(Arc::from);
+    entry.stale = stale;
+    entry
+}

@@ -1,0 +1,68 @@
+//! What the engine needs kept; implementations live in other crates.
+
+use serde_json::Value;
+
+use crate::backend::BoxFuture;
+
+/// A store that could not do what was asked. The text names the operation and the cause, never a value.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Full, read-only, locked or damaged.
+    #[error("store {operation} failed: {cause}")]
+    Failed {
+        /// What was tried.
+        operation: &'static str,
+        /// Why it failed.
+        cause: String,
+    },
+    /// A quota was reached.
+    #[error("{0}")]
+    Quota(String),
+}
+
+/// The last definitions a source gave, with the fingerprint of the configuration they were obtained under.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredDefinitions {
+    /// Fingerprint of the source's configuration; definitions under another one are not used.
+    pub fingerprint: String,
+    /// The raw tool definitions.
+    pub tools: Vec<Value>,
+    /// The server's instructions.
+    pub instructions: Option<String>,
+    /// When they were obtained, milliseconds since the Unix epoch.
+    pub fetched_at_ms: u64,
+}
+
+/// Keeps last-known definitions so that a slow or absent server's tools can be listed at once.
+pub trait DefinitionStore: Send + Sync + 'static {
+    /// Loads what is known of `source` (its text form).
+    fn load<'a>(&'a self, source: &'a str) -> BoxFuture<'a, Result<Option<StoredDefinitions>, StoreError>>;
+    /// Replaces what is known of `source`.
+    fn save<'a>(&'a self, source: &'a str, definitions: StoredDefinitions) -> BoxFuture<'a, Result<(), StoreError>>;
+    /// Forgets `source`.
+    fn forget<'a>(&'a self, source: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
+}
+
+/// A small persistent map, for the key-value built-in tools. Keys and values are text; `namespace` separates owners.
+pub trait KeyValueStore: Send + Sync + 'static {
+    /// Reads a value.
+    fn get<'a>(&'a self, namespace: &'a str, key: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>>;
+    /// Writes a value; refuses with [`StoreError::Quota`] when `namespace` would hold more than `max_keys`.
+    fn set<'a>(
+        &'a self,
+        namespace: &'a str,
+        key: &'a str,
+        value: &'a str,
+        max_keys: usize,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+    /// Removes a value; false when there was none.
+    fn delete<'a>(&'a self, namespace: &'a str, key: &'a str) -> BoxFuture<'a, Result<bool, StoreError>>;
+    /// Keys that start with `prefix`, in order, at most `limit`, after `after`.
+    fn list<'a>(
+        &'a self,
+        namespace: &'a str,
+        prefix: &'a str,
+        after: Option<&'a str>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
+}

@@ -1,0 +1,1 @@
+//! JSON-RPC messages and bounded line framing.
