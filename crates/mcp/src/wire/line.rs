@@ -1,0 +1,136 @@
+//! Newline-delimited frames with a hard bound on memory.
+
+use std::io;
+
+use bytes::{Buf, Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// Longest line by default: 16 MiB (T16).
+pub const DEFAULT_MAX_LINE: usize = 16 * 1024 * 1024;
+
+const CHUNK: usize = 16 * 1024;
+// A buffer that grew beyond this for one long line is given back afterwards.
+const KEEP: usize = 256 * 1024;
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// What [`LineReader::next`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A line without its end (LF or CRLF), never empty or blank. The last one may have ended with the stream
+    /// instead; whether it is whole shows when it is parsed.
+    Frame(Bytes),
+    /// A line over the limit. It was dropped up to its newline; the next line is in step again (F7).
+    TooLong {
+        /// Its length in bytes, a CR before the line feed included.
+        bytes: u64,
+    },
+}
+
+/// Reads lines, holding at most the limit plus one read's worth. Blank lines, CRLF and a byte order mark are tolerated.
+#[derive(Debug)]
+pub struct LineReader<R> {
+    reader: R,
+    buffer: BytesMut,
+    // Bytes of `buffer` known to hold no newline.
+    scanned: usize,
+    // Bytes dropped so far of an over-long line.
+    dropped: Option<u64>,
+    max: usize,
+    ended: bool,
+}
+
+impl<R: AsyncRead + Unpin> LineReader<R> {
+    /// Reads lines of at most [`DEFAULT_MAX_LINE`] bytes.
+    pub fn new(reader: R) -> Self {
+        Self::with_max(reader, DEFAULT_MAX_LINE)
+    }
+
+    /// Reads lines of at most `max` bytes.
+    pub fn with_max(reader: R, max: usize) -> Self {
+        Self { reader, buffer: BytesMut::new(), scanned: 0, dropped: None, max, ended: false }
+    }
+
+    /// The next line; `None` at the end of the stream. Cancel-safe: nothing is lost when the future is dropped.
+    pub async fn next(&mut self) -> io::Result<Option<Line>> {
+        loop {
+            while let Some(line) = self.take() {
+                if let Some(line) = line {
+                    return Ok(Some(line));
+                }
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            self.buffer.reserve(CHUNK);
+            let mut limited = (&mut self.reader).take(CHUNK as u64);
+            if limited.read_buf(&mut self.buffer).await? == 0 {
+                self.ended = true;
+            }
+        }
+    }
+
+    // One step on what is buffered: `None` when more has to be read, `Some(None)` for a blank line.
+    fn take(&mut self) -> Option<Option<Line>> {
+        let newline = self.buffer[self.scanned..].iter().position(|byte| *byte == b'\n').map(|at| at + self.scanned);
+        let Some(length) = newline else {
+            return self.take_without_newline();
+        };
+        let line = self.buffer.split_to(length);
+        self.buffer.advance(1);
+        self.scanned = 0;
+        let item = self.finish(line);
+        if self.buffer.capacity() > KEEP && self.buffer.len() < CHUNK {
+            self.buffer = BytesMut::from(&self.buffer[..]);
+        }
+        Some(item)
+    }
+
+    fn take_without_newline(&mut self) -> Option<Option<Line>> {
+        if self.ended {
+            if self.buffer.is_empty() && self.dropped.is_none() {
+                return None;
+            }
+            let line = self.buffer.split();
+            self.scanned = 0;
+            return Some(self.finish(line));
+        }
+        // A CR that may belong to the line end does not count.
+        if self.dropped.is_some() || self.buffer.len() > self.max + 1 {
+            *self.dropped.get_or_insert(0) += self.buffer.len() as u64;
+            self.buffer.clear();
+            if self.buffer.capacity() > KEEP {
+                self.buffer = BytesMut::new();
+            }
+        }
+        self.scanned = self.buffer.len();
+        None
+    }
+
+    fn finish(&mut self, line: BytesMut) -> Option<Line> {
+        if let Some(dropped) = self.dropped.take() {
+            return Some(Line::TooLong { bytes: dropped + line.len() as u64 });
+        }
+        let whole = line.len() as u64;
+        let mut line = line.freeze();
+        if line.ends_with(b"\r") {
+            line.truncate(line.len() - 1);
+        }
+        if line.starts_with(BOM) {
+            line.advance(BOM.len());
+        }
+        if line.len() > self.max {
+            return Some(Line::TooLong { bytes: whole });
+        }
+        (!line.trim_ascii().is_empty()).then_some(Line::Frame(line))
+    }
+
+    /// Bytes of memory the reader holds.
+    pub fn capacity(&self) -> usize {
+        self.buffer.capacity()
+    }
+
+    /// Gives the reader back; what is buffered is lost.
+    pub fn into_inner(self) -> R {
+        self.reader
+    }
+}
