@@ -66,3 +66,21 @@ pub trait KeyValueStore: Send + Sync + 'static {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
 }
+
+/// Keeps whole results that were too large to show, until somebody reads the rest through a handle.
+///
+/// A handle is 128 unguessable bits and only works together with the scope it was made for: knowing somebody else's
+/// handle gives nothing. Both a wrong scope and an expired or evicted text read as absent.
+pub trait ResultStore: Send + Sync + 'static {
+    /// Keeps `text` for whoever holds `scope` until `expires_at_ms` (milliseconds since the Unix epoch) and returns
+    /// the handle. Makes room by dropping the oldest texts; refuses with [`StoreError::Quota`] a text that alone is
+    /// larger than the store's cap.
+    fn put<'a>(
+        &'a self,
+        scope: &'a str,
+        text: String,
+        expires_at_ms: u64,
+    ) -> BoxFuture<'a, Result<String, StoreError>>;
+    /// Reads a kept text.
+    fn get<'a>(&'a self, scope: &'a str, handle: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>>;
+}
