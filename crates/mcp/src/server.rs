@@ -1,1 +1,175 @@
-//! Serving MCP clients.
+//! Serving MCP clients: the protocol of both eras over a service that lists and runs tools.
+//!
+//! Owns the seam ([`ToolService`]), version negotiation, admission, cancellation, progress, change notifications and
+//! what each era adds to or must not see in a result. Knows neither the engine nor HTTP: a transport hands messages to
+//! a [`Connection`] and carries the [`Frame`]s it gets back. Every queue and table here is bounded.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Value, json, value::RawValue};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use toolcrib_core::ToolResult;
+pub use toolcrib_engine::{BoxFuture, Progress, ProgressSink};
+
+use crate::wire::RpcError;
+
+mod admission;
+mod call;
+mod connection;
+mod frame;
+mod legacy;
+mod listing;
+mod modern;
+mod params;
+mod protocol;
+mod splice;
+mod stdio;
+mod subscription;
+
+pub use admission::Admission;
+pub use connection::{Connection, Framing};
+pub use frame::{Frame, FrameKind, Outbox, error_frame};
+pub use protocol::{Protocol, body_version};
+pub use stdio::{StdioOptions, serve_stdio};
+
+/// JSON-RPC error code for "too busy, try again": outside the range JSON-RPC and MCP reserve (MCP 2026-07-28, error
+/// codes), and the number people know for it.
+pub const BUSY: i64 = 429;
+
+/// Lists and runs tools for callers. The one thing the protocol needs to know of what is behind it.
+pub trait ToolService: Send + Sync + 'static {
+    /// The tools as this caller sees them.
+    fn list(&self, caller: &Caller) -> ToolList;
+
+    /// Runs a tool. Must end soon after `call.cancel` fires. `Err` becomes a JSON-RPC error; a failure inside the tool
+    /// is a result that says so (MCP 2025-11-25).
+    fn call<'a>(&'a self, caller: &'a Caller, call: ToolCall) -> BoxFuture<'a, Result<ToolResult, RpcError>>;
+
+    /// Wakes when any caller's list may have changed.
+    fn changes(&self) -> watch::Receiver<u64>;
+
+    /// What the client should tell its model about this server, if anything.
+    fn instructions(&self, caller: &Caller) -> Option<String>;
+}
+
+/// A caller's tools.
+#[derive(Clone, Debug)]
+pub struct ToolList {
+    /// MCP tool definitions, each the text of a JSON object, in the order they are listed.
+    pub tools: Arc<[Arc<RawValue>]>,
+    /// Changes if and only if `tools` does. Cursors and change notifications hang on it.
+    pub hash: String,
+}
+
+/// Who is asking. Everything in it came with the request or its session; nothing of it is verified but `principal`.
+#[derive(Clone, Debug, Default)]
+pub struct Caller {
+    /// The client software, as it calls itself.
+    pub client: Option<ClientInfo>,
+    /// The name of the key the client authenticated with.
+    pub principal: Option<String>,
+    /// The profile asked for.
+    pub profile: Option<String>,
+    /// The protocol revision spoken; `None` before it is known.
+    pub protocol: Option<Protocol>,
+}
+
+/// The client's name for itself. Never a basis for a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientInfo {
+    /// Name.
+    pub name: String,
+    /// Version.
+    pub version: String,
+}
+
+/// One call, as the client sent it.
+pub struct ToolCall {
+    /// The name the client knows the tool by.
+    pub name: String,
+    /// The arguments: the exact text of a JSON object in which no key is given twice (T18).
+    pub arguments: Option<Box<RawValue>>,
+    /// The request's `_meta` less the keys MCP reserves for a single hop; `None` when nothing is left.
+    pub meta: Option<Value>,
+    /// Fires when nobody waits for the answer any more.
+    pub cancel: CancellationToken,
+    /// Where progress goes, if the client asked for it. Closed once the answer is out.
+    pub progress: Option<ProgressSink>,
+}
+
+/// How the server introduces itself, and its limits.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Name for programs. Default `toolcrib`.
+    pub name: String,
+    /// Name for people. Default none.
+    pub title: Option<String>,
+    /// Version. Default this crate's.
+    pub version: String,
+    /// Most tools on one page of `tools/list`. Default 1,000.
+    pub page: usize,
+    /// Calls of one connection that run at once. Default 64.
+    pub running: usize,
+    /// Calls of one connection that wait for a place; one more is refused as busy. Default 256.
+    pub waiting: usize,
+    /// Open `subscriptions/listen` streams of one connection. Default 32.
+    pub subscriptions: usize,
+    /// How long a modern client may keep a tool list. Default 5 s: lists change while servers start.
+    pub list_ttl: Duration,
+    /// How long a modern client may keep what `server/discover` told. Default 60 s.
+    pub discover_ttl: Duration,
+    /// How long a call may go on after it was cancelled before it is dropped. Default 30 s.
+    pub cancel_grace: Duration,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            name: "toolcrib".to_owned(),
+            title: None,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            page: 1_000,
+            running: 64,
+            waiting: 256,
+            subscriptions: 32,
+            list_ttl: Duration::from_secs(5),
+            discover_ttl: Duration::from_secs(60),
+            cancel_grace: Duration::from_secs(30),
+        }
+    }
+}
+
+/// A service with a name and limits: what all connections share.
+pub struct Server {
+    service: Arc<dyn ToolService>,
+    options: ServerOptions,
+    // The `Implementation` object as JSON text.
+    info: String,
+}
+
+impl Server {
+    /// A server for `service`.
+    pub fn new(service: Arc<dyn ToolService>, options: ServerOptions) -> Arc<Self> {
+        let mut info = json!({"name": options.name, "version": options.version});
+        if let Some(title) = &options.title {
+            info["title"] = title.as_str().into();
+        }
+        Arc::new(Self { service, info: info.to_string(), options })
+    }
+
+    /// The service.
+    pub fn service(&self) -> &Arc<dyn ToolService> {
+        &self.service
+    }
+
+    /// The limits.
+    pub fn options(&self) -> &ServerOptions {
+        &self.options
+    }
+
+    /// Room for the calls of one connection.
+    pub fn admission(&self) -> Arc<Admission> {
+        Admission::new(self.options.running, self.options.waiting)
+    }
+}

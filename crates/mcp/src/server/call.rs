@@ -1,0 +1,160 @@
+//! `tools/call`, from its parameters to the answer.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::FutureExt;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use toolcrib_core::ToolResult;
+use toolcrib_engine::{Progress, ProgressSink};
+
+use super::{
+    Caller, Outbox, Protocol, Server, ToolCall,
+    admission::Ticket,
+    connection::{InFlight, broken, send},
+    error_frame,
+    frame::{notification_frame, result_frame},
+    params::Params,
+    splice,
+};
+use crate::wire::RpcError;
+
+/// A call that was understood and is to be run.
+pub(super) struct Plan {
+    caller: Caller,
+    protocol: Protocol,
+    call: ToolCall,
+    progress: Option<Arc<Reporter>>,
+}
+
+impl Plan {
+    /// Reads the parameters of `tools/call`. Progress, if asked for, goes to `out`.
+    pub(super) fn read(caller: Caller, protocol: Protocol, params: &Params, out: &Outbox) -> Result<Self, RpcError> {
+        let name = params.required_text("name")?;
+        let arguments = params.object("arguments")?.map(ToOwned::to_owned);
+        let progress = params.progress_token()?.map(|token| Reporter::new(token, out));
+        let sink = progress.clone().map(|reporter| -> ProgressSink { Arc::new(move |step| reporter.report(step)) });
+        let meta = params.forwarded_meta();
+        // The real token comes with the place in the table of running requests.
+        let call = ToolCall { name, arguments, meta, cancel: CancellationToken::new(), progress: sink };
+        Ok(Self { caller, protocol, call, progress })
+    }
+}
+
+/// Waits for the turn, runs the call and answers, unless it was cancelled: then nothing is sent.
+pub(super) async fn run(server: Arc<Server>, entry: InFlight, ticket: Ticket, plan: Plan, out: Outbox) {
+    let Plan { caller, protocol, mut call, progress } = plan;
+    call.cancel = entry.cancel.clone();
+    let Some(turn) = entry.cancel.run_until_cancelled(ticket.run()).await else { return };
+    // A panic in the service must cost this call alone.
+    let work = AssertUnwindSafe(server.service.call(&caller, call)).catch_unwind();
+    let give_up = async {
+        entry.cancel.cancelled().await;
+        tokio::time::sleep(server.options.cancel_grace).await;
+    };
+    let outcome = tokio::select! {
+        biased;
+        outcome = work => outcome,
+        () = give_up => {
+            tracing::warn!("a cancelled call did not end within {:?} and was dropped", server.options.cancel_grace);
+            return;
+        }
+    };
+    drop(turn);
+    if let Some(progress) = progress {
+        progress.close();
+    }
+    if entry.cancel.is_cancelled() {
+        return;
+    }
+    let answer = match outcome {
+        Ok(Ok(result)) => Ok(result),
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(broken()),
+    };
+    let id = entry.id.clone();
+    // The id is free again before the client can know the answer.
+    drop(entry);
+    let frame = match answer.map(|result| shape(&result, protocol)) {
+        Ok(result) => result_frame(&id, &result),
+        Err(error) => error_frame(Some(&id), &error),
+    };
+    send(&out, frame).await;
+}
+
+/// The result as the client's revision can have it. Only the era's own members change; every other byte stays.
+fn shape(result: &ToolResult, protocol: Protocol) -> String {
+    let text = result.raw().get();
+    let Some(members) = splice::members(text) else { return text.to_owned() };
+    let position = |name: &str| members.iter().position(|member| member.name == name);
+    let result_type = position("resultType");
+    if protocol.is_modern() {
+        return match result_type {
+            Some(_) => text.to_owned(),
+            None => splice::prepend(text, &members, r#""resultType":"complete""#),
+        };
+    }
+    if result_type.is_some_and(|at| members[at].value == r#""input_required""#) {
+        return ToolResult::error(
+            "the tool asks for input, which this client cannot give: its protocol version has no way to ask for it here",
+        )
+        .into_raw()
+        .get()
+        .to_owned();
+    }
+    let mut drop: Vec<usize> = result_type.into_iter().collect();
+    let mut add = String::new();
+    // Older revisions know only objects here (standards §1.6); the text blocks say the same.
+    if let Some(at) = position("structuredContent").filter(|at| !members[*at].value.starts_with('{')) {
+        drop.push(at);
+        let content = position("content");
+        if content.is_none_or(|content| is_empty_array(members[content].value)) {
+            drop.extend(content);
+            let text = Value::from(members[at].value);
+            add = format!(r#""content":[{{"type":"text","text":{text}}}]"#);
+        }
+    }
+    if drop.is_empty() {
+        return text.to_owned();
+    }
+    splice::edit(text, &members, &drop, &add)
+}
+
+fn is_empty_array(value: &str) -> bool {
+    value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).is_some_and(|inner| inner.trim().is_empty())
+}
+
+/// Turns steps of progress into notifications until the call has ended.
+struct Reporter {
+    token: String,
+    // Taken away when the answer goes out: no progress may follow it.
+    out: Mutex<Option<Outbox>>,
+}
+
+impl Reporter {
+    fn new(token: String, out: &Outbox) -> Arc<Self> {
+        Arc::new(Self { token, out: Mutex::new(Some(out.clone())) })
+    }
+
+    fn report(&self, step: Progress) {
+        let Value::Object(mut params) = step.params else { return };
+        params.remove("progressToken");
+        let members = Value::Object(params).to_string();
+        let rest = if members == "{}" { "}" } else { &members[1..] };
+        let comma = if rest == "}" { "" } else { "," };
+        let params = format!(r#"{{"progressToken":{}{comma}{rest}"#, self.token);
+        let out = self.out.lock();
+        if let Some(out) = out.as_ref() {
+            // Full: the client is slow, and progress is a hint.
+            let _ = out.try_send(notification_frame("notifications/progress", Some(&params)));
+        }
+    }
+
+    fn close(&self) {
+        self.out.lock().take();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,377 @@
+//! One client's side of the conversation: a stdio process, a legacy HTTP session, or one modern HTTP request.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::Duration,
+};
+
+use parking_lot::Mutex;
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    Admission, Caller, Frame, FrameKind, Outbox, Protocol, Server, call, error_frame, frame::notification_frame, legacy,
+    modern, params::Params, protocol::META_VERSION, subscription,
+};
+use crate::wire::{self, Id, Message, RpcError, WireError, code};
+
+/// Most messages of one batch (2025-03-26).
+const MAX_BATCH: usize = 64;
+
+/// Which eras a connection may speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// Either, told apart request by request: stdio.
+    Any,
+    /// Only revisions with a handshake: an HTTP session.
+    Legacy,
+    /// Only stateless revisions: one HTTP request.
+    Modern,
+}
+
+/// A connection. Keep it in an [`Arc`]; running calls hold on to it.
+pub struct Connection {
+    pub(super) server: Arc<Server>,
+    framing: Framing,
+    state: Mutex<State>,
+    in_flight: Mutex<HashMap<Id, CancellationToken>>,
+    admission: Arc<Admission>,
+    // Where notifications go that belong to no request.
+    events: Mutex<Option<Outbox>>,
+    tasks: TaskTracker,
+    // Fires when the connection ends in good order: subscriptions close, calls go on.
+    closing: CancellationToken,
+    // Fires when nobody will read anything any more: calls are cancelled.
+    gone: CancellationToken,
+}
+
+#[derive(Clone)]
+struct State {
+    caller: Caller,
+    // Set by `initialize`.
+    legacy: Option<Protocol>,
+    // The list this client last saw or was last told of.
+    known_list: Option<String>,
+    subscriptions: usize,
+}
+
+impl Connection {
+    /// A connection for `caller`; `events` takes the notifications that belong to no request.
+    pub fn open(
+        server: &Arc<Server>,
+        framing: Framing,
+        caller: Caller,
+        admission: Arc<Admission>,
+        events: Option<Outbox>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            server: server.clone(),
+            framing,
+            state: Mutex::new(State { caller, legacy: None, known_list: None, subscriptions: 0 }),
+            in_flight: Mutex::new(HashMap::new()),
+            admission,
+            events: Mutex::new(events),
+            tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
+            gone: CancellationToken::new(),
+        })
+    }
+
+    /// The revision agreed on by `initialize`.
+    pub fn legacy_protocol(&self) -> Option<Protocol> {
+        self.state.lock().legacy
+    }
+
+    /// Calls and subscriptions that have not ended.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.lock().len()
+    }
+
+    /// Takes the bytes of one message, or of a batch where the revision allows one. Answers go to `out`; when nothing of
+    /// the message is pending any more, no clone of `out` is held.
+    pub async fn take_bytes(self: &Arc<Self>, bytes: &[u8], out: &Outbox) {
+        match wire::parse(bytes) {
+            Ok(message) => self.take(message, out).await,
+            Err(WireError::Batch) if self.legacy_protocol() == Some(Protocol::V2025_03_26) => {
+                self.take_batch(bytes, out).await;
+            }
+            Err(error) => send(out, error_frame(error.id(), &error.to_rpc_error())).await,
+        }
+    }
+
+    /// Takes one message. Answers go to `out`.
+    pub async fn take(self: &Arc<Self>, message: Message, out: &Outbox) {
+        match message {
+            Message::Request { id, method, params } => self.request(id, &method, params.as_deref(), out).await,
+            Message::Notification { method, params } => self.notification(&method, params.as_deref()),
+            // We ask clients for nothing, so nothing waits for an answer.
+            Message::Response { .. } | Message::Error { .. } => tracing::debug!("ignoring an answer nobody asked for"),
+        }
+    }
+
+    async fn take_batch(self: &Arc<Self>, bytes: &[u8], out: &Outbox) {
+        let Some(items) = wire::split_batch(bytes, MAX_BATCH) else {
+            let error = RpcError::new(code::INVALID_REQUEST, format!("a batch has 1 to {MAX_BATCH} messages"));
+            return send(out, error_frame(None, &error)).await;
+        };
+        let (sender, receiver) = mpsc::channel(MAX_BATCH);
+        let collector = self.tasks.spawn(collect_batch(receiver, out.clone()));
+        for item in items {
+            match wire::parse(item.get().as_bytes()) {
+                Ok(Message::Request { id, method, .. }) if method == "initialize" => {
+                    let error = RpcError::new(code::INVALID_REQUEST, "initialize cannot be part of a batch");
+                    send(&sender, error_frame(Some(&id), &error)).await;
+                }
+                Ok(message) => self.take(message, &sender).await,
+                Err(error) => send(&sender, error_frame(error.id(), &error.to_rpc_error())).await,
+            }
+        }
+        drop((sender, collector));
+    }
+
+    async fn request(self: &Arc<Self>, id: Id, method: &str, params: Option<&RawValue>, out: &Outbox) {
+        let dispatch = || {
+            if self.in_flight.lock().contains_key(&id) {
+                return Err(id_in_use(&id));
+            }
+            let params = Params::read(params)?;
+            if self.is_modern(method, &params) {
+                modern::request(self, &id, method, &params, out)
+            } else {
+                legacy::request(self, &id, method, &params, out)
+            }
+        };
+        // A panic in the service must cost this request alone.
+        let answered = std::panic::catch_unwind(AssertUnwindSafe(dispatch)).unwrap_or_else(|_| Err(broken()));
+        match answered {
+            Ok(Answer::Now(frame)) => send(out, frame).await,
+            Ok(Answer::Later) => {}
+            Err(error) => send(out, error_frame(Some(&id), &error)).await,
+        }
+    }
+
+    // A dual-era server goes by how the client opens: modern `_meta` or a handshake (MCP 2026-07-28, versioning).
+    fn is_modern(&self, method: &str, params: &Params) -> bool {
+        match self.framing {
+            Framing::Modern => true,
+            Framing::Legacy => false,
+            Framing::Any => {
+                method == "server/discover" || params.meta().is_some_and(|meta| meta.contains_key(META_VERSION))
+            }
+        }
+    }
+
+    fn notification(&self, method: &str, params: Option<&RawValue>) {
+        match method {
+            "notifications/cancelled" => {
+                let id = Params::read(params)
+                    .ok()
+                    .and_then(|params| params.get("requestId").and_then(|raw| Id::from_json(raw.get())));
+                if let Some(token) = id.and_then(|id| self.in_flight.lock().get(&id).cloned()) {
+                    token.cancel();
+                }
+            }
+            "notifications/initialized" | "notifications/roots/list_changed" | "notifications/progress" => {}
+            other => tracing::debug!(method = other, "ignoring an unknown notification"),
+        }
+    }
+
+    /// Stops subscriptions and change notifications; running calls go on. Their answers still go out.
+    pub fn close(&self) {
+        self.closing.cancel();
+        self.events.lock().take();
+    }
+
+    /// Gives up: cancels everything, as when the client is gone.
+    pub fn abandon(&self) {
+        self.close();
+        self.gone.cancel();
+    }
+
+    /// Closes, waits up to `limit` for the calls that still run, then abandons the rest. Whether all ended in time.
+    pub async fn drain(&self, limit: Duration) -> bool {
+        self.close();
+        self.tasks.close();
+        let done = tokio::time::timeout(limit, self.tasks.wait()).await.is_ok();
+        self.abandon();
+        done
+    }
+
+    /// Sends notifications that belong to no request to `events` from now on, ending the stream they went to before. What
+    /// was missed in between is made up for.
+    pub fn attach_events(&self, events: Outbox) {
+        if self.closing.is_cancelled() {
+            return;
+        }
+        *self.events.lock() = Some(events);
+        self.announce_list();
+    }
+
+    // ---- for the eras ----
+
+    pub(super) fn caller(&self) -> Caller {
+        self.state.lock().caller.clone()
+    }
+
+    /// Takes the outcome of `initialize`; `false` when there was one before.
+    pub(super) fn initialized(self: &Arc<Self>, protocol: Protocol, caller: Caller) -> bool {
+        {
+            let mut state = self.state.lock();
+            if state.legacy.is_some() {
+                return false;
+            }
+            state.legacy = Some(protocol);
+            state.caller = caller;
+        }
+        let (connection, closing) = (self.clone(), self.closing.clone());
+        let mut changes = self.server.service.changes();
+        // Not tracked: it ends with `closing`, which comes before every wait.
+        tokio::spawn(async move {
+            while let Some(Ok(())) = closing.run_until_cancelled(changes.changed()).await {
+                connection.announce_list();
+            }
+        });
+        true
+    }
+
+    pub(super) fn saw_list(&self, hash: &str) {
+        self.state.lock().known_list = Some(hash.to_owned());
+    }
+
+    // Tells a legacy client of a list that differs from the one it knows. A client that never listed knows none, and
+    // without a free place to put the notification the client stays marked as not knowing.
+    fn announce_list(&self) {
+        let caller = {
+            let state = self.state.lock();
+            if state.legacy.is_none() || state.known_list.is_none() {
+                return;
+            }
+            state.caller.clone()
+        };
+        let hash = self.server.service.list(&caller).hash;
+        let mut state = self.state.lock();
+        if state.known_list.as_ref() == Some(&hash) {
+            return;
+        }
+        let frame = notification_frame("notifications/tools/list_changed", None);
+        let events = self.events.lock();
+        if events.as_ref().is_some_and(|events| events.try_send(frame).is_ok()) {
+            state.known_list = Some(hash);
+        }
+    }
+
+    /// Runs a call in the background and answers when it ends.
+    pub(super) fn start_call(self: &Arc<Self>, id: &Id, plan: call::Plan, out: &Outbox) -> Result<Answer, RpcError> {
+        let Some(ticket) = self.admission.enter() else {
+            let (running, waiting) = self.admission.limits();
+            let message = format!("busy: {running} calls run and {waiting} wait; try again in a moment");
+            let data = RawValue::from_string(r#"{"retryAfterMs":1000}"#.to_owned()).ok();
+            return Err(RpcError { code: super::BUSY, message, data });
+        };
+        let entry = self.enter_in_flight(id)?;
+        self.tasks.spawn(call::run(self.server.clone(), entry, ticket, plan, out.clone()));
+        Ok(Answer::Later)
+    }
+
+    /// Holds a modern client's stream of change notifications open.
+    pub(super) fn start_subscription(
+        self: &Arc<Self>,
+        id: &Id,
+        caller: Caller,
+        filter: subscription::Filter,
+        out: &Outbox,
+    ) -> Result<Answer, RpcError> {
+        let limit = self.server.options.subscriptions;
+        let entry = self.enter_in_flight(id)?;
+        {
+            let mut state = self.state.lock();
+            if state.subscriptions >= limit {
+                let message = format!("busy: {limit} subscriptions are open on this connection; end one first");
+                return Err(RpcError::new(super::BUSY, message));
+            }
+            state.subscriptions += 1;
+        }
+        let (connection, closing, out) = (self.clone(), self.closing.clone(), out.clone());
+        self.tasks.spawn(async move {
+            subscription::run(&connection.server, &entry, &closing, &caller, filter, &out).await;
+            connection.state.lock().subscriptions -= 1;
+        });
+        Ok(Answer::Later)
+    }
+
+    fn enter_in_flight(self: &Arc<Self>, id: &Id) -> Result<InFlight, RpcError> {
+        match self.in_flight.lock().entry(id.clone()) {
+            Entry::Occupied(_) => Err(id_in_use(id)),
+            Entry::Vacant(place) => {
+                let cancel = self.gone.child_token();
+                place.insert(cancel.clone());
+                Ok(InFlight { connection: self.clone(), id: id.clone(), cancel })
+            }
+        }
+    }
+}
+
+fn id_in_use(id: &Id) -> RpcError {
+    RpcError::new(code::INVALID_REQUEST, format!("id {id} belongs to a request that still runs; use a new one"))
+}
+
+/// The error for a panic in the service.
+pub(super) fn broken() -> RpcError {
+    RpcError::new(code::INTERNAL_ERROR, "the request broke inside the server; see its log")
+}
+
+/// How a request is answered.
+pub(super) enum Answer {
+    /// With this.
+    Now(Frame),
+    /// By a task that was started.
+    Later,
+}
+
+/// A request that has not ended; leaves the table when dropped.
+pub(super) struct InFlight {
+    connection: Arc<Connection>,
+    pub(super) id: Id,
+    pub(super) cancel: CancellationToken,
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.connection.in_flight.lock().remove(&self.id);
+    }
+}
+
+/// Puts an answer into the outbox, waiting for room. A closed outbox means that nobody reads any more.
+pub(super) async fn send(out: &Outbox, frame: Frame) {
+    if out.send(frame).await.is_err() {
+        tracing::debug!("an answer found no reader");
+    }
+}
+
+async fn collect_batch(mut receiver: mpsc::Receiver<Frame>, out: Outbox) {
+    let mut answers = Vec::new();
+    while let Some(frame) = receiver.recv().await {
+        match frame.kind {
+            FrameKind::Notification => {
+                // A hint; dropped when the client is slow.
+                let _ = out.try_send(frame);
+            }
+            FrameKind::Result | FrameKind::Error(_) => answers.push(frame.json),
+        }
+    }
+    if answers.is_empty() {
+        return;
+    }
+    let mut json = vec![b'['];
+    for (index, answer) in answers.iter().enumerate() {
+        if index > 0 {
+            json.push(b',');
+        }
+        json.extend_from_slice(answer);
+    }
+    json.push(b']');
+    send(&out, Frame { json: json.into(), kind: FrameKind::Result }).await;
+}
