@@ -1,0 +1,174 @@
+//! Finding tools by words: what a document is, the two rankers, and the index that the bridge searches.
+//!
+//! An [`Index`] is built once from the documents that survived the policy selection (so that neither results nor
+//! statistics can tell of a tool that the caller may not see), kept by whoever built it, and asked many times.
+//! Everything here is pure and deterministic: the same documents and query give the same hits, whatever the order in
+//! which the documents were given ([`RankerKind::Bm25`] alone keeps that order for equal scores, as its model does).
+//!
+//! - [`bm25`] is the reference algorithm, bit for bit in its rules, over an inverted index.
+//! - [`lexical`] is the default: fields, stemming, synonyms, misspellings, clauses, servers, exact names, and an empty
+//!   answer when the catalog holds nothing that the query is about.
+
+use std::{fmt, str::FromStr};
+
+pub mod bm25;
+mod document;
+pub mod lexical;
+mod topk;
+
+pub use document::{Document, Parameter};
+pub use lexical::{Evidence, Field, Lexical};
+
+/// Most characters of a query that are read; the rest is ignored.
+pub const MAX_QUERY_CHARS: usize = 2_000;
+
+/// Most queries that one call to [`Ranker::search_many`] answers; the rest is ignored.
+pub const MAX_QUERIES: usize = 16;
+
+/// One found document.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hit {
+    /// Position in the documents that the index was built from.
+    pub index: usize,
+    /// Larger is better. Comparable within one answer only.
+    pub score: f64,
+}
+
+/// Something that orders documents by how well they answer a query.
+pub trait Ranker: Send + Sync {
+    /// The best `limit` documents, best first. Empty when nothing answers.
+    fn search(&self, query: &str, limit: usize) -> Vec<Hit>;
+
+    /// How many documents there are.
+    fn len(&self) -> usize;
+
+    /// Whether there is no document at all.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Several queries in one answer, fairly: the first hits of all queries in the order of the queries, then the second
+    /// ones, and so on; a document that several queries found is named once, at its best place. Empty when no query found
+    /// anything. At most [`MAX_QUERIES`] queries are read.
+    fn search_many(&self, queries: &[&str], limit: usize) -> Vec<Hit> {
+        if let [query] = queries {
+            return self.search(query, limit);
+        }
+        let answers: Vec<Vec<Hit>> =
+            queries.iter().take(MAX_QUERIES).map(|query| self.search(query, limit)).collect();
+        merge_by_rank(&answers, limit)
+    }
+}
+
+/// Takes the answers' hits in turn (all first ones, all second ones, …), each document once.
+pub fn merge_by_rank(answers: &[Vec<Hit>], limit: usize) -> Vec<Hit> {
+    let deepest = answers.iter().map(Vec::len).max().unwrap_or(0);
+    let mut seen = std::collections::HashSet::new();
+    let mut merged = Vec::new();
+    for rank in 0..deepest {
+        for hit in answers.iter().filter_map(|answer| answer.get(rank)) {
+            if merged.len() == limit {
+                return merged;
+            }
+            if seen.insert(hit.index) {
+                merged.push(*hit);
+            }
+        }
+    }
+    merged
+}
+
+/// Which ranking algorithm an index uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RankerKind {
+    /// The reference algorithm ([`bm25`]).
+    Bm25,
+    /// The default ([`lexical`]).
+    #[default]
+    Lexical,
+}
+
+/// A ranker name that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown ranker `{0}`: use `lexical` or `bm25`")]
+pub struct UnknownRanker(pub String);
+
+impl FromStr for RankerKind {
+    type Err = UnknownRanker;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "bm25" => Ok(Self::Bm25),
+            "lexical" => Ok(Self::Lexical),
+            _ => Err(UnknownRanker(text.chars().take(64).collect())),
+        }
+    }
+}
+
+impl fmt::Display for RankerKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bm25 => "bm25",
+            Self::Lexical => "lexical",
+        })
+    }
+}
+
+/// An index of one kind, ready to be searched from any number of threads.
+#[derive(Debug)]
+pub enum Index {
+    /// The reference algorithm.
+    Bm25(bm25::Bm25),
+    /// The default.
+    Lexical(Box<Lexical>),
+}
+
+impl Index {
+    /// Builds an index over `documents`; hits name them by their position here.
+    pub fn build(kind: RankerKind, documents: &[Document]) -> Self {
+        match kind {
+            RankerKind::Bm25 => Self::Bm25(bm25::Bm25::build(documents)),
+            RankerKind::Lexical => Self::Lexical(Box::new(Lexical::build(documents))),
+        }
+    }
+
+    /// Which algorithm this index uses.
+    pub fn kind(&self) -> RankerKind {
+        match self {
+            Self::Bm25(_) => RankerKind::Bm25,
+            Self::Lexical(_) => RankerKind::Lexical,
+        }
+    }
+
+    /// The default ranker with everything that only it can do (filters, paging, server hints, explanations).
+    pub fn lexical(&self) -> Option<&Lexical> {
+        match self {
+            Self::Lexical(lexical) => Some(lexical),
+            Self::Bm25(_) => None,
+        }
+    }
+}
+
+impl Ranker for Index {
+    fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
+        match self {
+            Self::Bm25(bm25) => bm25.search(query, limit),
+            Self::Lexical(lexical) => lexical.search(query, limit),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Bm25(bm25) => bm25.len(),
+            Self::Lexical(lexical) => lexical.len(),
+        }
+    }
+}
+
+/// `query` without what exceeds [`MAX_QUERY_CHARS`].
+fn bounded(query: &str) -> &str {
+    query.char_indices().nth(MAX_QUERY_CHARS).map_or(query, |(end, _)| &query[..end])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! From a query's words to the terms that are looked up.
+
+use super::{
+    super::bounded,
+    Lexical, clauses,
+    synonyms::SYNONYM_WEIGHT,
+    tokenize::{TokenKind, Tokenizer},
+    typo::{PREFIX_WEIGHT, TYPO_WEIGHT},
+    vocabulary::{Lookup, TermId},
+};
+
+/// Most different words of a query that are read; the rest is ignored.
+const MAX_WORDS: usize = 96;
+/// Weight of a word given in one piece when its parts are looked up as well.
+const JOINED_WEIGHT: f32 = 0.5;
+
+/// How a term came into the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Evidence {
+    /// The query says it (up to inflection).
+    Word,
+    /// A word of the query is one edit away from it.
+    Typo,
+    /// A word of the query is an abbreviation of it, or it of the query's words.
+    Abbreviation,
+    /// A word of the query begins it.
+    Prefix,
+    /// It can mean the same as a word of the query.
+    Synonym,
+}
+
+/// One term to look up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlanTerm {
+    pub(super) term: TermId,
+    /// Multiplies the term's rarity.
+    pub(super) weight: f32,
+    pub(super) evidence: Evidence,
+    /// The word that brought it.
+    pub(super) word: u16,
+    /// Bits of the clauses that it belongs to.
+    pub(super) clauses: u8,
+}
+
+/// One distinct word (stem) of the query that is not a stop word.
+#[derive(Clone, Debug)]
+pub(super) struct PlanWord {
+    pub(super) text: String,
+    stem: String,
+    pub(super) term: Option<TermId>,
+    joined: bool,
+    count: u16,
+    clauses: u8,
+}
+
+/// A query, ready to be scored.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    pub(super) words: Vec<PlanWord>,
+    pub(super) terms: Vec<PlanTerm>,
+    /// Number of clauses that count on their own; 0 or at least 2.
+    pub(super) clauses: u8,
+}
+
+impl Plan {
+    /// Reads `text`. `slots` is scratch: one 0 for each term of the vocabulary, and left like that.
+    pub(super) fn new(text: &str, index: &Lexical, slots: &mut Vec<u32>) -> Self {
+        let mut plan = Self::default();
+        plan.read(bounded(text), index);
+        plan.expand(index, slots);
+        plan
+    }
+
+    fn read(&mut self, text: &str, index: &Lexical) {
+        let mut tokenizer = Tokenizer::default();
+        for (range, clause) in clauses::split(text) {
+            let bit = if clause { 1 << self.clauses } else { 0 };
+            self.clauses += u8::from(clause);
+            tokenizer.each(&text[range], |token, kind| self.add_word(token, kind, bit, index));
+        }
+    }
+
+    fn add_word(&mut self, token: &str, kind: TokenKind, clause: u8, index: &Lexical) {
+        let joined = kind == TokenKind::Joined;
+        let term = match index.vocabulary.look_up(token) {
+            Lookup::Stop => return,
+            Lookup::Term(term) if index.postings.idf(term) > 0.0 => Some(term),
+            _ if joined => return,
+            _ => None,
+        };
+        let stem = term.map_or_else(|| index.vocabulary.stem(token), |term| index.vocabulary.term_text(term).into());
+        if let Some(word) = self.words.iter_mut().find(|word| word.stem == stem) {
+            word.count = word.count.saturating_add(1);
+            word.clauses |= clause;
+            word.joined &= joined;
+        } else if self.words.len() < MAX_WORDS {
+            let stem = stem.into_owned();
+            self.words.push(PlanWord { text: token.to_owned(), stem, term, joined, count: 1, clauses: clause });
+        }
+    }
+
+    fn expand(&mut self, index: &Lexical, slots: &mut Vec<u32>) {
+        slots.resize(index.vocabulary.term_count().max(slots.len()), 0);
+        let stems: Vec<&str> = self.words.iter().map(|word| word.stem.as_str()).collect();
+        let terms = &mut self.terms;
+        for (number, word) in self.words.iter().enumerate() {
+            let Some(term) = word.term else { continue };
+            let weight = 1.0 + f32::from(word.count).ln();
+            slots[term as usize] = terms.len() as u32 + 1;
+            terms.push(PlanTerm {
+                term,
+                weight: if word.joined { weight * JOINED_WEIGHT } else { weight },
+                evidence: Evidence::Word,
+                word: number as u16,
+                clauses: word.clauses,
+            });
+        }
+        for (number, word) in self.words.iter().enumerate() {
+            let mut add = |term: TermId, weight: f32, evidence: Evidence| {
+                if index.postings.idf(term) == 0.0 {
+                    return;
+                }
+                let slot = &mut slots[term as usize];
+                if *slot == 0 {
+                    *slot = terms.len() as u32 + 1;
+                    terms.push(PlanTerm { term, weight, evidence, word: number as u16, clauses: word.clauses });
+                    return;
+                }
+                let known = &mut terms[*slot as usize - 1];
+                if known.evidence != Evidence::Word {
+                    known.clauses |= word.clauses;
+                    if weight > known.weight {
+                        (known.weight, known.evidence, known.word) = (weight, evidence, number as u16);
+                    }
+                }
+            };
+            if word.term.is_none() {
+                index.near.each_repair(&word.text, |term| add(term, TYPO_WEIGHT, Evidence::Typo));
+                index.near.each_completion(&word.text, |term| add(term, PREFIX_WEIGHT, Evidence::Prefix));
+            }
+            index.synonyms.each(&word.stem, &stems, |term, weight, abbreviation| {
+                add(term, weight, if abbreviation { Evidence::Abbreviation } else { Evidence::Synonym });
+            });
+            debug_assert!(SYNONYM_WEIGHT < PREFIX_WEIGHT);
+        }
+        for term in &self.terms {
+            slots[term.term as usize] = 0;
+        }
+    }
+}

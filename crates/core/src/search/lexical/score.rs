@@ -1,0 +1,85 @@
+//! Scoring: from a plan to one number per document.
+
+use super::{Lexical, plan::Plan};
+
+/// What a name fully covered by the query adds, as a share of the score.
+const NAME_COVERAGE: f32 = 0.4;
+/// Share of a request's best clause in its score.
+const CLAUSE_SHARE: f32 = 0.3;
+/// Share of the best score in the same server.
+const SERVER_SHARE: f32 = 0.2;
+
+/// Arrays of one number per document (or term), reused from query to query.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    pub(super) slots: Vec<u32>,
+    /// The result.
+    pub(super) scores: Vec<f32>,
+    sums: Vec<f32>,
+    covered: Vec<f32>,
+}
+
+impl Scratch {
+    /// Scores all documents for `plan` into [`Scratch::scores`]: 0 for one that holds none of its terms, up to 1 for the
+    /// best.
+    pub(super) fn score(&mut self, plan: &Plan, index: &Lexical) {
+        let n = index.postings.len();
+        self.scores.clear();
+        self.scores.resize(n, 0.0);
+        self.sums.resize(n, 0.0);
+        self.covered.resize(n, 0.0);
+        let whole = if plan.clauses == 0 { 1.0 } else { 1.0 - CLAUSE_SHARE };
+        for clause in 0..plan.clauses {
+            let best = self.accumulate(plan, 1 << clause, index);
+            if best > 0.0 {
+                let scale = CLAUSE_SHARE / best;
+                self.scores.iter_mut().zip(&self.sums).for_each(|(score, sum)| *score = score.max(sum * scale));
+            }
+        }
+        let best = self.accumulate(plan, 0, index);
+        if best > 0.0 {
+            let scale = whole / best;
+            self.scores.iter_mut().zip(&self.sums).for_each(|(score, sum)| *score += sum * scale);
+        }
+    }
+
+    /// Sums what the terms of one clause (0: of all) are worth in each document, into `sums`. Returns the largest sum.
+    fn accumulate(&mut self, plan: &Plan, clause: u8, index: &Lexical) -> f32 {
+        let (sums, covered) = (&mut self.sums, &mut self.covered);
+        sums.fill(0.0);
+        covered.fill(0.0);
+        for term in plan.terms.iter().filter(|term| clause == 0 || term.clauses & clause != 0) {
+            let idf = index.postings.idf(term.term);
+            let weight = idf * term.weight;
+            let (documents, impacts) = index.postings.of(term.term);
+            for (&document, &impact) in documents.iter().zip(impacts) {
+                sums[document as usize] += weight * impact;
+            }
+            if term.weight >= 1.0 {
+                for &document in index.postings.in_names(term.term) {
+                    covered[document as usize] += idf;
+                }
+            }
+        }
+        let mut best = 0.0f32;
+        for ((sum, covered), scale) in sums.iter_mut().zip(covered.iter()).zip(index.postings.name_scale()) {
+            *sum *= 1.0 + NAME_COVERAGE * covered * scale;
+            best = best.max(*sum);
+        }
+        best
+    }
+
+    /// Adds to every found document a share of the best score in its server.
+    pub(super) fn add_server_evidence(&mut self, index: &Lexical) {
+        if index.servers.len() < 2 {
+            return;
+        }
+        for server in &index.servers {
+            let scores = &mut self.scores[server.documents.clone()];
+            let share = SERVER_SHARE * scores.iter().fold(0.0f32, |best, &score| best.max(score));
+            if share > 0.0 {
+                scores.iter_mut().filter(|score| **score > 0.0).for_each(|score| *score += share);
+            }
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! What holds for every ranker.
+
+pub(super) mod golden;
