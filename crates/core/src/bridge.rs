@@ -1,7 +1,7 @@
 //! The bridge: `tool_search`, `tool_describe` and `tool_call`, by which a model reaches tools whose schema it was not
-//! given. Owns their definitions, the reading of the first two tools' arguments, and the replies; running the call is the
-//! engine's. Everything a reply may mention comes from the [`Directory`] it was given, which holds what the caller may
-//! see: unknown and hidden tools are alike.
+//! given. Owns their definitions, the reading of the first two tools' arguments, and the replies; `tool_call` is read by
+//! [`crate::args::bridge`] and run by the engine. Everything a reply may mention comes from the [`Directory`] it was
+//! given, which holds what the caller may see: unknown and hidden tools are alike.
 
 mod definitions;
 mod describe;
@@ -15,7 +15,7 @@ use serde_json::Value;
 pub use definitions::definitions;
 pub use describe::{DescribeReply, describe_reply};
 pub use error::BridgeError;
-pub use request::{DescribeRequest, SearchRequest, read_call_name, read_describe, read_search};
+pub use request::{DescribeRequest, SearchRequest, read_describe, read_search};
 pub use search::{ServerStatus, search_reply};
 pub use suggest::suggest;
 

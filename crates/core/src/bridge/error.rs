@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{TOOL_CALL, TOOL_DESCRIBE, TOOL_SEARCH};
+use super::{TOOL_DESCRIBE, TOOL_SEARCH};
 
 /// A call of a bridge tool that cannot be answered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -10,12 +10,9 @@ pub enum BridgeError {
     /// A search without a usable query.
     #[error("{TOOL_SEARCH} needs a query in words; call it again with {{\"queries\": [\"what you want to do\"]}}")]
     MissingQuery,
-    /// A description or call without a tool's name.
-    #[error("{0} needs the name of a tool; take it from the listing or from {TOOL_SEARCH}, then call {0} again")]
-    MissingName(&'static str),
-    /// A bridge tool called through the bridge.
-    #[error("{0} cannot be run through {TOOL_CALL}; call {0} itself, as you called {TOOL_CALL}")]
-    Recursion(String),
+    /// A description without a tool's name.
+    #[error("{TOOL_DESCRIBE} needs names of tools; take them from the listing or from {TOOL_SEARCH} and call it again")]
+    MissingName,
     /// No such tool, or none that the caller may know of.
     #[error("there is no tool '{name}'{}", next_step(suggestions))]
     UnknownTool {
@@ -49,8 +46,7 @@ impl BridgeError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::MissingQuery => "missing_query",
-            Self::MissingName(_) => "missing_name",
-            Self::Recursion(_) => "bridge_recursion",
+            Self::MissingName => "missing_name",
             Self::UnknownTool { .. } => "unknown_tool",
         }
     }
@@ -64,10 +60,5 @@ impl BridgeError {
             value["suggestions"] = json!(suggestions);
         }
         value
-    }
-
-    /// The missing name of a [`TOOL_DESCRIBE`] call.
-    pub(super) fn nothing_to_describe() -> Self {
-        Self::MissingName(TOOL_DESCRIBE)
     }
 }

@@ -1,8 +1,9 @@
-//! Reads the arguments of bridge tools. Lenient: what a weak model meant is taken, and a note says what was changed.
+//! Reads the arguments of `tool_search` and `tool_describe`; those of `tool_call` are read by [`crate::args::bridge`].
+//! Lenient: what a weak model meant is taken, and a note says what was changed.
 
 use serde_json::Value;
 
-use super::{BridgeError, TOOL_CALL, is_bridge_name};
+use super::BridgeError;
 use crate::disclosure::{Settings, clean, clip, whole_number};
 
 /// Most queries of one search.
@@ -88,23 +89,10 @@ pub fn read_describe(args: &Value) -> Result<DescribeRequest, BridgeError> {
         }
     }
     if names.is_empty() {
-        return Err(BridgeError::nothing_to_describe());
+        return Err(BridgeError::MissingName);
     }
     cut(&mut names, MAX_NAMES, "names", &mut notes);
     Ok(DescribeRequest { names, notes })
-}
-
-/// Reads the name out of the arguments of a call through the bridge and refuses the bridge's own tools.
-pub fn read_call_name(args: &Value) -> Result<String, BridgeError> {
-    let name = match &args["name"] {
-        Value::String(text) => text.trim().to_owned(),
-        Value::Number(number) => number.to_string(),
-        _ => String::new(),
-    };
-    if name.is_empty() {
-        return Err(BridgeError::MissingName(TOOL_CALL));
-    }
-    if is_bridge_name(&name) { Err(BridgeError::Recursion(name)) } else { Ok(name) }
 }
 
 fn items(value: &Value) -> &[Value] {
