@@ -1,1 +1,21 @@
-//! toolcrib-store
+//! Where toolcrib keeps things: [`SqliteStore`] (one local file) and [`MemoryStore`] (nothing survives), both behind
+//! the engine's store traits and held to one conformance suite (`tests/it/suite.rs`).
+//!
+//! Never knows: what the kept data means, who asks for it, MCP, HTTP.
+
+mod handle;
+mod memory;
+mod sqlite;
+
+pub use memory::MemoryStore;
+pub use sqlite::{SqliteSettings, SqliteStore, Warning};
+
+/// Cap on the bytes of all kept results together, unless set otherwise: 64 MiB.
+pub const DEFAULT_RESULT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The wall clock in milliseconds since the Unix epoch, for expiry; 0 if the clock stands before it.
+fn now_ms() -> u64 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |elapsed| u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
+}

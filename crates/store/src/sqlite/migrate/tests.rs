@@ -1,0 +1,69 @@
+use super::*;
+
+const ONE: Migration = Migration { version: 1, sql: "CREATE TABLE a (x INTEGER) STRICT" };
+const TWO: Migration = Migration { version: 2, sql: "CREATE TABLE b (x INTEGER) STRICT" };
+
+#[track_caller]
+fn refused(result: Result<(), MigrateError>, part: &str) {
+    let text = StoreError::from(result.unwrap_err()).to_string();
+    assert!(text.contains(part), "{text}");
+}
+
+#[test]
+fn steps_are_applied_once_and_only_the_missing_ones() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    migrate(&mut connection, &[ONE]).unwrap();
+    migrate(&mut connection, &[ONE]).unwrap();
+    migrate(&mut connection, &[ONE, TWO]).unwrap();
+    connection.execute_batch("INSERT INTO a VALUES (1); INSERT INTO b VALUES (1)").unwrap();
+}
+
+#[test]
+fn a_newer_schema_is_refused_with_both_numbers() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    migrate(&mut connection, &[ONE, TWO]).unwrap();
+    refused(migrate(&mut connection, &[ONE]), "schema version 2, this toolcrib knows 1 at most");
+}
+
+#[test]
+fn a_changed_step_is_refused() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    migrate(&mut connection, &[ONE]).unwrap();
+    let other = Migration { version: 1, sql: "CREATE TABLE a (y INTEGER) STRICT" };
+    refused(migrate(&mut connection, &[other]), "schema version 1 of the file was made by another text");
+}
+
+#[test]
+fn line_ends_do_not_change_a_step() {
+    assert_eq!(checksum("a\nb"), checksum("a\r\nb"));
+}
+
+#[test]
+fn a_foreign_database_is_left_alone() {
+    let connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch("CREATE TABLE bookmarks (x)").unwrap();
+    refused(check_owner(&connection), "database of another program");
+    let tables: u32 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+    assert_eq!(tables, 1);
+}
+
+#[test]
+fn a_failing_step_leaves_nothing_behind() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    let broken = Migration { version: 2, sql: "CREATE TABLE c (x); CREATE NONSENSE" };
+    assert!(migrate(&mut connection, &[ONE, broken]).is_err());
+    migrate(&mut connection, &[ONE, TWO]).unwrap();
+}
+
+#[test]
+fn released_steps_are_numbered_without_gaps() {
+    let versions: Vec<u32> = MIGRATIONS.iter().map(|migration| migration.version).collect();
+    assert_eq!(versions, (1..=versions.len() as u32).collect::<Vec<_>>());
+}
+
+// A released step whose text changes locks every user out of their file: add a step instead of editing one.
+#[test]
+fn the_texts_of_released_steps_stay() {
+    let texts: Vec<_> = MIGRATIONS.iter().map(|step| format!("{} {}\n", step.version, checksum(step.sql))).collect();
+    assert_eq!(texts.concat(), include_str!("checksums.txt"));
+}
