@@ -171,7 +171,7 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
 fn tighten(path: &Path) -> io::Result<Option<Warning>> {
     use std::os::unix::fs::PermissionsExt;
     let was = fs::metadata(path)?.permissions().mode() & 0o777;
-    if was & 0o077 == 0 {
+    if was & !0o700 == 0 {
         return Ok(None);
     }
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;

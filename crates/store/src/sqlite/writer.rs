@@ -136,25 +136,31 @@ fn write_until_closed(
         }
         match identity.check() {
             Ok(()) => commit_group(&mut connection, group, suspect),
-            Err(moved) => group.into_iter().for_each(|write| write.answer(Some(&moved), suspect)),
+            Err(moved) => answer_all(group, Some(&moved), suspect),
         }
     }
 }
 
 fn commit_group(connection: &mut Connection, mut group: Vec<Box<dyn Write>>, suspect: &Suspect) {
     match run_group(connection, &mut group) {
-        Ok(()) => group.into_iter().for_each(|write| write.answer(None, suspect)),
+        Ok(()) => answer_all(group, None, suspect),
         // Waiting for the lock again, once for each, would only multiply the wait.
         Err(error) if group.len() == 1 || is_busy(&error) => {
-            group.into_iter().for_each(|write| write.answer(Some(&error), suspect));
+            answer_all(group, Some(&error), suspect);
         }
         Err(_) => {
             for write in group {
                 let mut alone = vec![write];
                 let failure = run_group(connection, &mut alone).err();
-                alone.into_iter().for_each(|write| write.answer(failure.as_ref(), suspect));
+                answer_all(alone, failure.as_ref(), suspect);
             }
         }
+    }
+}
+
+fn answer_all(group: Vec<Box<dyn Write>>, failure: Option<&rusqlite::Error>, suspect: &Suspect) {
+    for write in group {
+        write.answer(failure, suspect);
     }
 }
 
@@ -168,15 +174,12 @@ fn run_group(connection: &mut Connection, group: &mut [Box<dyn Write>]) -> Resul
 
 fn run_in_savepoint(transaction: &mut Transaction<'_>, write: &mut dyn Write) -> Result<(), rusqlite::Error> {
     let mut savepoint = transaction.savepoint()?;
-    match write.run(&savepoint) {
-        Ok(()) => savepoint.commit(),
-        // Some failures (a full disk, an I/O error) make SQLite roll the whole transaction back; the rollback to the
+    if write.run(&savepoint).is_err() {
+        // Some failures (a full disk, an I/O error) make SQLite roll the whole transaction back; going back to the
         // savepoint then fails, which ends the group.
-        Err(()) => {
-            savepoint.rollback()?;
-            savepoint.commit()
-        }
+        savepoint.rollback()?;
     }
+    savepoint.commit()
 }
 
 fn copy(error: &rusqlite::Error) -> rusqlite::Error {
