@@ -30,7 +30,7 @@ mod subscription;
 pub use admission::Admission;
 pub use connection::{Connection, Framing};
 pub use frame::{Frame, FrameKind, Outbox, error_frame};
-pub use protocol::{Protocol, body_version};
+pub use protocol::{Peek, Protocol};
 pub use stdio::{StdioOptions, serve_stdio};
 
 /// JSON-RPC error code for "too busy, try again": outside the range JSON-RPC and MCP reserve (MCP 2026-07-28, error
@@ -166,6 +166,11 @@ impl Server {
     /// The limits.
     pub fn options(&self) -> &ServerOptions {
         &self.options
+    }
+
+    /// The error for a protocol version that is not served (MCP 2026-07-28).
+    pub fn unsupported_version(&self, requested: &str) -> RpcError {
+        modern::unsupported_version(requested)
     }
 
     /// Room for the calls of one connection.

@@ -69,7 +69,7 @@ fn envelope(connection: &Connection, params: &Params) -> Result<(Protocol, Calle
     Ok((protocol, Caller { client, protocol: Some(protocol), ..connection.caller() }))
 }
 
-fn unsupported_version(requested: &str) -> RpcError {
+pub(super) fn unsupported_version(requested: &str) -> RpcError {
     let shown: String = requested.chars().take(64).collect();
     let supported = Protocol::ALL.map(Protocol::as_str);
     RpcError {

@@ -61,11 +61,6 @@ impl Params {
         self.meta.as_ref()
     }
 
-    /// A text in `_meta`.
-    pub(super) fn meta_text(&self, key: &str) -> Option<String> {
-        self.meta.as_ref()?.get(key)?.as_str().map(str::to_owned)
-    }
-
     /// `_meta` less what belongs to this hop alone: the progress token and the keys MCP reserves. Trace context stays.
     pub(super) fn forwarded_meta(&self) -> Option<Value> {
         let kept: Map<String, Value> = self

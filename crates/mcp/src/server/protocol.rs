@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use serde_json::value::RawValue;
-
-use super::params::Params;
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
 
 /// `_meta` key of the protocol version a modern request speaks.
 pub(super) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -68,8 +67,47 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// The protocol version a request's parameters claim in `_meta`, which makes the request a modern one; `None` if they
-/// claim none or cannot be read. Not checked against what is served.
-pub fn body_version(params: Option<&RawValue>) -> Option<String> {
-    Params::read(params).ok()?.meta_text(META_VERSION)
+/// What a transport must know of a request's parameters before it hands the request on. Read leniently: the strict reading,
+/// which refuses keys given twice, comes when the request is taken.
+#[derive(Debug, Default)]
+pub struct Peek {
+    /// The protocol version claimed in `_meta`, which makes the request a modern one. Not checked against what is served.
+    pub version: Option<String>,
+    /// `name`, if it is a text.
+    pub name: Option<String>,
+    /// `arguments` as written.
+    pub arguments: Option<Box<RawValue>>,
+}
+
+impl Peek {
+    /// Looks at the parameters of a request.
+    pub fn at(params: Option<&RawValue>) -> Self {
+        #[derive(Deserialize)]
+        struct Shape {
+            #[serde(default, rename = "_meta")]
+            meta: Option<Box<RawValue>>,
+            #[serde(default)]
+            name: Option<Value>,
+            #[serde(default)]
+            arguments: Option<Box<RawValue>>,
+        }
+        #[derive(Deserialize)]
+        struct Meta {
+            #[serde(default, rename = "io.modelcontextprotocol/protocolVersion")]
+            version: Option<Value>,
+        }
+        let Some(shape) = params.and_then(|raw| serde_json::from_str::<Shape>(raw.get()).ok()) else {
+            return Self::default();
+        };
+        let meta = shape.meta.and_then(|raw| serde_json::from_str::<Meta>(raw.get()).ok());
+        let text = |value: Option<Value>| match value {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        };
+        Self {
+            version: text(meta.and_then(|meta| meta.version)),
+            name: text(shape.name),
+            arguments: shape.arguments,
+        }
+    }
 }
