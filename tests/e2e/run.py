@@ -48,9 +48,10 @@ async def run(given: argparse.Namespace, report: Report) -> None:
     from toolcrib_e2e import commands, faults, through
 
     binary = str(given.bin.resolve())
-    await through.run(report, tools, binary, website.url, reference)
-    await commands.run(report, tools, binary, website.url, reference)
-    await faults.run(report, tools, binary, website.url)
+    names = await through.run(report, tools, binary, website.url, reference)
+    if names:
+        await commands.run(report, tools, binary, website.url, reference, names)
+        await faults.run(report, tools, binary, website.url, names)
 
 
 def main() -> int:
