@@ -4,8 +4,12 @@
 //! same input always gives the same bytes (invariants 3 and 9 of `ARCHITECTURE.md`).
 
 pub mod args;
+pub mod assemble;
+pub mod bridge;
 pub mod catalog;
 pub mod disclosure;
+pub mod estimate;
+pub mod explain;
 pub mod hash;
 pub mod ingest;
 pub mod name;
@@ -14,6 +18,7 @@ pub mod schema;
 pub mod search;
 pub mod select;
 pub mod selector;
+pub mod shape;
 pub mod source;
 pub mod tool;
 
