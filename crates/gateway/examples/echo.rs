@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde_json::{Value, json, value::to_raw_value};
+use serde_json::{json, value::to_raw_value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use toolcrib_core::ToolResult;
@@ -53,7 +53,7 @@ impl ToolService for Echo {
                     self.generation.send_modify(|generation| *generation += 1);
                     Ok(ToolResult::text("changed"))
                 }
-                name => Err(RpcError::new(code::INVALID_PARAMS, format!("no tool {:?}", Value::from(name)))),
+                name => Err(RpcError::new(code::INVALID_PARAMS, format!("no tool {name:?}"))),
             }
         })
     }

@@ -178,12 +178,26 @@ impl Exchange {
         self.version.as_deref().is_some_and(|version| Protocol::from_date(version).is_none_or(Protocol::is_modern))
     }
 
-    // Headers that mirror a body nobody compared them with must not steer anyone (T20).
-    fn refuse_selectors(&self) -> Option<Response> {
-        mirror::has_selectors(&self.headers).then(|| {
-            let message = "Mcp-Method, Mcp-Name and Mcp-Param-* belong to protocol version 2026-07-28 and later";
-            refuse(StatusCode::BAD_REQUEST, None, code::HEADER_MISMATCH, message)
-        })
+    // Older revisions have no mirrored headers. Clients that send them all the same (the conformance suite does) may, as long
+    // as they tell the truth: what is never compared with the body must not steer anyone on the way here (T20).
+    fn refuse_selectors(&self, message: Option<&Message>) -> Option<Response> {
+        let headers = &self.headers;
+        let (id, method, name) = match message {
+            Some(Message::Request { id, method, params }) => {
+                (Some(id), Some(method.as_str()), Peek::at(params.as_deref()).name)
+            }
+            Some(Message::Notification { method, .. }) => (None, Some(method.as_str()), None),
+            Some(Message::Response { .. } | Message::Error { .. }) | None => (None, None, None),
+        };
+        let truthful = |header: &HeaderName, wants: Option<&str>| {
+            !headers.contains_key(header) || wants.is_some_and(|wants| mirror::check(headers, header, wants).is_ok())
+        };
+        if truthful(&METHOD, method) && truthful(&NAME, name.as_deref()) && !mirror::has_params(headers) {
+            return None;
+        }
+        let message = "Mcp-Method, Mcp-Name or Mcp-Param-* do not mirror the body; they belong to protocol version \
+                       2026-07-28 and later";
+        Some(refuse(StatusCode::BAD_REQUEST, id, code::HEADER_MISMATCH, message))
     }
 }
 

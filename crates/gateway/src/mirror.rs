@@ -18,11 +18,9 @@ const ANNOTATION: &str = "x-mcp-header";
 // Deeper annotations are not looked for, and then not enforced.
 const MAX_DEPTH: usize = 32;
 
-/// Whether any header is there that only modern requests may carry.
-pub(crate) fn has_selectors(headers: &HeaderMap) -> bool {
-    headers.contains_key("mcp-method")
-        || headers.contains_key("mcp-name")
-        || headers.keys().any(|name| name.as_str().starts_with(PARAM_PREFIX))
+/// Whether any header is there that mirrors an argument.
+pub(crate) fn has_params(headers: &HeaderMap) -> bool {
+    headers.keys().any(|name| name.as_str().starts_with(PARAM_PREFIX))
 }
 
 /// Checks that a header is there once and says `wants`.

@@ -23,7 +23,7 @@ use crate::{
 
 impl Exchange {
     pub(super) async fn legacy(self, message: Message) -> Response {
-        if let Some(refusal) = self.refuse_selectors() {
+        if let Some(refusal) = self.refuse_selectors(Some(&message)) {
             return refusal;
         }
         let id = match &message {
@@ -48,7 +48,7 @@ impl Exchange {
     }
 
     pub(super) async fn legacy_batch(self, bytes: &Bytes) -> Response {
-        if let Some(refusal) = self.refuse_selectors() {
+        if let Some(refusal) = self.refuse_selectors(None) {
             return refusal;
         }
         let session = match self.endpoint.session(&self.headers, &self.principal, None) {
