@@ -1,0 +1,79 @@
+use proptest::prelude::*;
+
+use super::*;
+
+struct World;
+
+impl Surroundings for World {
+    fn variable(&self, name: &str) -> Option<String> {
+        match name {
+            "A" => Some("alpha".into()),
+            "NESTED" => Some("${A}".into()),
+            "EMPTY" => Some(String::new()),
+            "HOME" => Some("/home/u".into()),
+            _ => None,
+        }
+    }
+
+    fn read(&self, path: &Path) -> std::io::Result<Vec<u8>> {
+        match path.to_str() {
+            Some("/conf/key" | "/home/u/key") => Ok(b"from file\n".to_vec()),
+            Some("/conf/bin") => Ok(vec![0xff]),
+            _ => Err(std::io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+#[track_caller]
+fn check(text: &str, want: &str) {
+    assert_eq!(expand(text, Path::new("/conf"), &World).as_deref(), Ok(want));
+}
+
+#[track_caller]
+fn fails(text: &str, want: &str) {
+    let error = expand(text, Path::new("/conf"), &World).unwrap_err().to_string();
+    assert!(error.contains(want), "{error}");
+}
+
+#[test]
+fn every_form_expands() {
+    check("x ${A} y ${A}", "x alpha y alpha");
+    check("${env:A}", "alpha");
+    check("${NO:-d}", "d");
+    check("${env:NO:-d:e}", "d:e");
+    check("${EMPTY:-d}", "d");
+    check("${EMPTY}", "");
+    check("${NO:-}", "");
+    check("${NESTED}", "${A}");
+    check("$${A}", "${A}");
+    check("$A $ $$", "$A $ $$");
+    check("${file:key}", "from file");
+    check("${file:~/key}", "from file");
+    check("${workspaceFolder}/x", "/conf/x");
+    check("${userHome}", "/home/u");
+}
+
+#[test]
+fn what_leads_nowhere_is_named() {
+    fails("${NO}", "environment variable NO is not set");
+    fails("${file:none}", "file none cannot be used");
+    fails("${file:bin}", "not UTF-8");
+    fails("${input:token}", "asks in VS Code");
+    fails("${cmd:rm -rf}", "${cmd:…} is not supported");
+    fails("a ${A", "without its '}'");
+}
+
+proptest! {
+    #[test]
+    fn text_without_references_stays(text in "[^$]*") {
+        prop_assert_eq!(expand(&text, Path::new("."), &World).unwrap(), text);
+    }
+
+    #[test]
+    fn an_escaped_text_comes_out_as_it_was(text in "\\PC*") {
+        let escaped = text.replace("${", "$${");
+        // A `$` right before `${` would read as an escape of an escape.
+        prop_assume!(!text.contains("$${"));
+        prop_assert_eq!(expand(&escaped, Path::new("."), &World).unwrap(), text);
+    }
+}

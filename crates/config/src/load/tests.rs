@@ -1,0 +1,199 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::model::TrustLevel;
+
+#[derive(Default)]
+struct World {
+    variables: BTreeMap<&'static str, &'static str>,
+    files: BTreeMap<&'static str, &'static str>,
+}
+
+impl Surroundings for World {
+    fn variable(&self, name: &str) -> Option<String> {
+        self.variables.get(name).map(|value| (*value).to_owned())
+    }
+
+    fn read(&self, path: &Path) -> std::io::Result<Vec<u8>> {
+        let text = path.to_str().and_then(|path| self.files.get(path));
+        text.map(|text| text.as_bytes().to_vec()).ok_or_else(|| std::io::ErrorKind::NotFound.into())
+    }
+}
+
+fn load_files(files: &[(&'static str, &'static str)], variables: &[(&'static str, &'static str)]) -> Loaded {
+    let world = World { variables: variables.iter().copied().collect(), files: files.iter().copied().collect() };
+    let paths: Vec<_> = files.iter().map(|(path, _)| PathBuf::from(path)).collect();
+    load(&paths, &[], &world).unwrap()
+}
+
+#[track_caller]
+fn finds(text: &'static str, want_severity: Severity, want: &str) -> Loaded {
+    let loaded = load_files(&[("toolcrib.toml", text)], &[]);
+    let texts: Vec<String> = loaded.diagnostics.iter().map(ToString::to_string).collect();
+    assert!(
+        loaded.diagnostics.iter().any(|d| d.severity == want_severity && d.to_string().contains(want)),
+        "wanted {want:?} in {texts:#?}"
+    );
+    loaded
+}
+
+#[test]
+fn nothing_gives_the_defaults() {
+    let loaded = load(&[], &[], &World::default()).unwrap();
+    assert_eq!(loaded.config, Config::default());
+    assert!(loaded.diagnostics.is_empty());
+}
+
+#[test]
+fn later_layers_win_and_origins_are_kept() {
+    let world = World {
+        variables: [("TOOLCRIB_LISTEN", "127.0.0.1:9")].into(),
+        files: [
+            (
+                "a/toolcrib.toml",
+                "[gateway]\nlisten = '127.0.0.1:1'\ndrain_timeout_ms = 5\n[servers.x]\ncommand = 'one'\nargs = ['1']",
+            ),
+            ("b/toolcrib.yaml", "servers:\n  x:\n    command: two\n"),
+        ]
+        .into(),
+    };
+    let flag = Override { key: "permissions.trust".into(), value: "all".into(), flag: "--trust".into() };
+    let loaded = load(&["a/toolcrib.toml".into(), "b/toolcrib.yaml".into()], &[flag], &world).unwrap();
+    assert_eq!(loaded.config.servers["x"].command.as_deref(), Some("two"));
+    assert_eq!(loaded.config.servers["x"].args, ["1"]);
+    assert_eq!(loaded.config.gateway.listen, "127.0.0.1:9");
+    assert_eq!(loaded.config.gateway.drain_timeout_ms, 5);
+    assert_eq!(loaded.config.permissions.trust, Some(TrustLevel::All));
+    assert_eq!(loaded.origins.text("servers.x.command"), "servers.x.command in b/toolcrib.yaml:3");
+    assert_eq!(loaded.origins.text("gateway.listen"), "gateway.listen in environment variable TOOLCRIB_LISTEN");
+    assert_eq!(loaded.origins.text("permissions.trust"), "permissions.trust in flag --trust");
+    assert_eq!(loaded.origins.text("names.conflict"), "default");
+}
+
+#[test]
+fn a_bad_server_costs_only_itself() {
+    let good = "\n[servers.good]\ncommand = 'x'\n";
+    for (text, want) in [
+        ("[servers.bad]\ncommand = 7", "servers.bad.command"),
+        ("[servers.bad]\nurl = 'ftp://x'", "does not start with http"),
+        ("[servers.bad]\nargs = []", "neither command nor url"),
+        ("[servers.bad]\ncommand = 'x'\nurl = 'http://y'", "both command and url"),
+        ("[servers.bad]\nurl = 'http://y'\ntype = 'sse'", "not supported"),
+        ("[servers.bad]\ncommand = '${NOPE}'", "NOPE is not set"),
+        ("[servers.bad]\ncommand = 'x'\nenv = { T = '${NOPE}' }", "toolcrib.toml:3: servers.bad.env.T"),
+        ("[servers.'a/b']\ncommand = 'x'", "holds '/'"),
+        ("[servers.'']\ncommand = 'x'", "name is empty"),
+    ] {
+        let text: &'static str = Box::leak(format!("{text}{good}").into_boxed_str());
+        let loaded = finds(text, Severity::Error, want);
+        assert_eq!(loaded.config.servers.keys().collect::<Vec<_>>(), ["good"], "{text}");
+    }
+}
+
+#[test]
+fn a_server_that_is_off_needs_no_variables() {
+    let loaded = load_files(&[("toolcrib.toml", "[servers.x]\ncommand = '${NOPE}'\nenabled = false")], &[]);
+    assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
+}
+
+#[test]
+fn unknown_keys_get_a_suggestion() {
+    finds(
+        "[server.x]\ncommand = 'x'",
+        Severity::Warning,
+        "toolcrib.toml:1: server: unknown key, not used (did you mean servers?)",
+    );
+    finds("[gateway]\nlissten = 'x'", Severity::Warning, "did you mean listen?");
+    finds("[servers.x]\ncommand = 'x'\nargz = []", Severity::Warning, "toolcrib.toml:3: servers.x.argz: unknown key");
+    finds("[builtin.files]\nroot = []", Severity::Warning, "did you mean roots?");
+}
+
+#[test]
+fn other_clients_files_work_and_their_own_keys_do_not_matter() {
+    let text = r#"{"mcpServers": {"fs": {"command": "npx", "args": ["-y"], "autoApprove": ["x"], "weird": 1}}, "theme": "dark"}"#;
+    let loaded = load_files(&[(".mcp.json", text)], &[]);
+    assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
+    assert_eq!(loaded.config.servers["fs"].args, ["-y"]);
+    let codex =
+        "[mcp_servers.docs]\nurl = \"https://x.test/mcp\"\nbearer_token_env_var = \"TOKEN\"\nenabled_tools = [\"a\"]\n";
+    let loaded = load_files(&[("config.toml", codex)], &[("TOKEN", "t0")]);
+    assert_eq!(loaded.config.servers["docs"].bearer.as_ref().unwrap().expose(), "t0");
+    assert_eq!(loaded.config.servers["docs"].include.as_deref(), Some(&["a".to_owned()][..]));
+}
+
+#[test]
+fn numbers_out_of_range_are_held_and_said() {
+    let loaded = finds("[names]\nmax_length = 200", Severity::Warning, "200 is out of range 16 to 64");
+    assert_eq!(loaded.config.names.max_length, 64);
+    finds("[servers.x]\ncommand = 'x'\ncall_timeout_ms = 1", Severity::Warning, "servers.x.call_timeout_ms");
+}
+
+#[test]
+fn absent_and_empty_allow_lists_differ() {
+    assert_eq!(load_files(&[("toolcrib.toml", "[policy]\ndeny = []")], &[]).config.policy.allow, None);
+    assert_eq!(load_files(&[("toolcrib.toml", "[policy]\nallow = []")], &[]).config.policy.allow, Some(vec![]));
+}
+
+#[test]
+fn a_broken_restriction_fails_closed() {
+    let loaded = finds("[policy]\ndeny = 'x'", Severity::Error, "policy.deny");
+    assert_eq!(loaded.config.policy.allow, Some(vec![]), "nothing is shown until it is mended");
+}
+
+#[test]
+fn a_bare_word_or_boolean_stands_for_the_disclosure_section() {
+    for (text, want) in [("disclosure = false", Value::from(false)), ("disclosure = 'off'", Value::from("off"))] {
+        assert_eq!(load_files(&[("toolcrib.toml", text)], &[]).config.disclosure.raw()["enabled"], want);
+    }
+}
+
+#[test]
+fn secrets_do_not_print() {
+    let text = "[servers.x]\nurl = 'https://x.test'\nbearer = 'hunter2hunter2'\nheaders = { A = 'hunter2hunter2' }\n[gateway]\nkeys = ['hunter2hunter2']";
+    let loaded = load_files(&[("toolcrib.toml", text)], &[]);
+    let dump = format!("{:?} {}", loaded, serde_json::to_string(&loaded.config).unwrap());
+    assert!(!dump.contains("hunter2"), "{dump}");
+    let wrong = finds(
+        "[servers.x]\nurl = 'https://x.test'\nbearer = 'ok'\nheaders = 'hunter2hunter2'",
+        Severity::Error,
+        "servers.x.headers",
+    );
+    assert!(!format!("{:?}", wrong.diagnostics).contains("hunter2"), "{:?}", wrong.diagnostics);
+}
+
+#[test]
+fn many_servers_load() {
+    let mut text = String::new();
+    for index in 0..10_000 {
+        text.push_str(&format!("[servers.s{index}]\ncommand = 'x'\n"));
+    }
+    let text: &'static str = Box::leak(text.into_boxed_str());
+    let world = World { files: [("big.toml", text)].into(), ..World::default() };
+    assert_eq!(load(&["big.toml".into()], &[], &world).unwrap().config.servers.len(), 10_000);
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = load(&["none.toml".into()], &[], &World::default()).unwrap_err();
+    assert!(error.to_string().contains("none.toml"));
+}
+
+#[test]
+fn a_change_touches_only_what_changed() {
+    let before = load_files(
+        &[(
+            "toolcrib.toml",
+            "[servers.a]\ncommand='x'\n[servers.b]\ncommand='x'\n[servers.c]\ncommand='x'\nenv={K='1'}",
+        )],
+        &[],
+    )
+    .config;
+    let after = load_files(&[("toolcrib.toml", "[servers.a]\ncommand='x'\n[servers.c]\ncommand='x'\nenv={K='2'}\n[servers.d]\ncommand='x'\n[policy]\ndeny=['z']")], &[]).config;
+    let change = crate::changes(&before, &after);
+    assert_eq!(
+        (change.added, change.removed, change.changed),
+        (vec!["d".to_owned()], vec!["b".to_owned()], vec!["c".to_owned()])
+    );
+    assert!(change.settings);
+    assert!(crate::changes(&before, &before).is_empty());
+}

@@ -1,0 +1,91 @@
+//! The configuration as types, one file a section. Field documentation is what `docs/config.md` prints.
+
+mod builtin;
+mod disclosure;
+mod gateway;
+mod limits;
+mod names;
+mod policy;
+mod server;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use builtin::{BuiltinConfig, CommandConfig, FetchConfig, FilesConfig, KeyValueConfig, TimeConfig};
+pub use disclosure::{DisclosureConfig, Ranker};
+pub use gateway::{GatewayConfig, StoreConfig};
+pub use limits::{LimitsConfig, ResultsConfig};
+pub use names::{ConflictRule, NamesConfig, PrefixRule};
+pub use policy::{PermissionsConfig, PolicyConfig, ProfileConfig, TrustLevel};
+pub use server::{EraSetting, ServerConfig, TransportKind};
+
+use crate::Diagnostic;
+
+/// A toolcrib configuration.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(title = "toolcrib configuration")]
+pub struct Config {
+    /// MCP servers by name. `mcpServers` and `mcp_servers` are taken as well.
+    pub servers: BTreeMap<String, ServerConfig>,
+    /// When tools are deferred behind the bridge, and how they are listed.
+    pub disclosure: DisclosureConfig,
+    /// How exposed names are formed.
+    pub names: NamesConfig,
+    /// Built-in tools.
+    pub builtin: BuiltinConfig,
+    /// Which tools anybody may see.
+    pub policy: PolicyConfig,
+    /// Which tools may run without asking.
+    pub permissions: PermissionsConfig,
+    /// Named sets of selectors, used as `group:NAME`.
+    pub groups: BTreeMap<String, Vec<String>>,
+    /// Named views on the tools, chosen with `--profile`.
+    pub profiles: BTreeMap<String, ProfileConfig>,
+    /// The profile of callers that name none.
+    pub profile: Option<String>,
+    /// The HTTP face.
+    pub gateway: GatewayConfig,
+    /// Where state is kept.
+    pub store: StoreConfig,
+    /// Bounds on what servers may send.
+    pub limits: LimitsConfig,
+    /// How much of a result a model is shown.
+    pub results: ResultsConfig,
+}
+
+impl Config {
+    /// Brings numbers into their ranges and says which were out.
+    pub(crate) fn settle(&mut self, findings: &mut Vec<Diagnostic>) {
+        for (name, server) in &mut self.servers {
+            server.settle(&format!("servers.{name}"), findings);
+        }
+        self.disclosure.settle(findings);
+        self.names.settle(findings);
+        self.builtin.settle(findings);
+        self.gateway.settle(findings);
+        self.limits.settle(findings);
+        self.results.settle(findings);
+    }
+}
+
+/// Holds `value` within a range and says so if it was not.
+pub(crate) fn clamp<T: PartialOrd + Copy + std::fmt::Display>(
+    value: &mut T,
+    min: T,
+    max: T,
+    key: &str,
+    findings: &mut Vec<Diagnostic>,
+) {
+    let used = if *value < min {
+        min
+    } else if *value > max {
+        max
+    } else {
+        return;
+    };
+    findings.push(Diagnostic::warning(key, format!("{value} is out of range {min} to {max}; {used} is used")));
+    *value = used;
+}

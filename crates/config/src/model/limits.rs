@@ -1,0 +1,67 @@
+//! Bounds.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::clamp;
+use crate::Diagnostic;
+
+/// Bounds on what servers may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LimitsConfig {
+    /// Largest schema of a tool in bytes, 1024 to 1048576. A tool over it is quarantined.
+    pub schema_bytes: u64,
+    /// Most tools of one server, 1 to 100000.
+    pub tools_per_server: u64,
+    /// Largest message of a server in bytes, 65536 to 268435456.
+    pub message_bytes: u64,
+    /// Largest result of a call in bytes, 1024 to 268435456.
+    pub result_bytes: u64,
+}
+
+impl Default for LimitsConfig {
+    fn default() -> Self {
+        Self {
+            schema_bytes: 65_536,
+            tools_per_server: 10_000,
+            message_bytes: 16 * 1024 * 1024,
+            result_bytes: 8 * 1024 * 1024,
+        }
+    }
+}
+
+impl LimitsConfig {
+    pub(crate) fn settle(&mut self, findings: &mut Vec<Diagnostic>) {
+        clamp(&mut self.schema_bytes, 1_024, 1024 * 1024, "limits.schema_bytes", findings);
+        clamp(&mut self.tools_per_server, 1, 100_000, "limits.tools_per_server", findings);
+        clamp(&mut self.message_bytes, 65_536, 256 * 1024 * 1024, "limits.message_bytes", findings);
+        clamp(&mut self.result_bytes, 1_024, 256 * 1024 * 1024, "limits.result_bytes", findings);
+    }
+}
+
+/// How much of a result a model is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ResultsConfig {
+    /// Most characters of text, 1000 to 10000000; the rest is kept behind a handle.
+    pub max_chars: u64,
+    /// Characters of the preview of a cut result, 100 to 100000.
+    pub preview_chars: u64,
+    /// Milliseconds that the rest can be read, 1000 to 604800000.
+    pub keep_ms: u64,
+}
+
+impl Default for ResultsConfig {
+    fn default() -> Self {
+        Self { max_chars: 100_000, preview_chars: 1_500, keep_ms: 3_600_000 }
+    }
+}
+
+impl ResultsConfig {
+    pub(crate) fn settle(&mut self, findings: &mut Vec<Diagnostic>) {
+        clamp(&mut self.max_chars, 1_000, 10_000_000, "results.max_chars", findings);
+        clamp(&mut self.preview_chars, 100, 100_000, "results.preview_chars", findings);
+        clamp(&mut self.keep_ms, 1_000, 604_800_000, "results.keep_ms", findings);
+    }
+}

@@ -1,0 +1,48 @@
+//! Who sees what, and what may run.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which tools anybody may see.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PolicyConfig {
+    /// Only tools that these selectors name. Left out: all. An empty list: none.
+    pub allow: Option<Vec<String>>,
+    /// No tools that these selectors name; wins over `allow`.
+    pub deny: Vec<String>,
+}
+
+/// Whom calls are trusted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrustLevel {
+    /// Every call needs an allow rule.
+    None,
+    /// Tools of configured sources run.
+    Configured,
+    /// Everything runs.
+    All,
+}
+
+/// Which tools may run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PermissionsConfig {
+    /// Default: `configured` on stdio and loopback, else `none`.
+    pub trust: Option<TrustLevel>,
+    /// Selectors of tools that may run whatever the trust level is.
+    pub allow: Vec<String>,
+}
+
+/// A named view on the tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ProfileConfig {
+    /// Only tools that these selectors name. Left out: all. An empty list: none.
+    pub allow: Option<Vec<String>>,
+    /// Added to `allow`, for changing a profile in a later file without repeating it.
+    pub also_allow: Vec<String>,
+    /// No tools that these selectors name.
+    pub deny: Vec<String>,
+}

@@ -1,0 +1,166 @@
+//! The schema of the configuration, and what is derived from it: unknown keys, the reference text.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value};
+
+use crate::{Config, Diagnostic, diagnostic::nearest, variables::VARIABLES};
+
+/// Spellings of server keys that serde takes as aliases, and keys of other clients that mean nothing here.
+const SERVER_KEYS: &[&str] = &[
+    "type",
+    "httpUrl",
+    "serverUrl",
+    "http_headers",
+    "enabled_tools",
+    "includeTools",
+    "disabled_tools",
+    "excludeTools",
+    "autoApprove",
+    "alwaysAllow",
+    "timeout",
+    "startup_timeout_sec",
+    "tool_timeout_sec",
+    "name",
+    "gallery",
+    "version",
+    "$schema",
+];
+
+/// The JSON Schema of a configuration file.
+pub fn json_schema() -> Value {
+    schemars::schema_for!(Config).to_value()
+}
+
+/// Findings about keys that nothing reads, each with the nearest known one.
+pub fn unknown_keys(tree: &Map<String, Value>) -> Vec<Diagnostic> {
+    let schema = json_schema();
+    let mut findings = Vec::new();
+    walk(&schema, &schema, tree, "", &mut findings);
+    findings
+}
+
+fn walk(root: &Value, schema: &Value, tree: &Map<String, Value>, prefix: &str, findings: &mut Vec<Diagnostic>) {
+    let schema = resolve(root, schema);
+    let properties = schema["properties"].as_object();
+    for (key, value) in tree {
+        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        let known = properties.and_then(|properties| properties.get(key));
+        let inner = match known {
+            Some(inner) => inner,
+            None if schema["additionalProperties"].is_object() => &schema["additionalProperties"],
+            None if properties.is_none() => continue,
+            None if key == "$schema" || (is_server(prefix) && SERVER_KEYS.contains(&key.as_str())) => continue,
+            None => {
+                let finding = Diagnostic::warning(&path, "unknown key, not used");
+                let near = nearest(key, properties.into_iter().flat_map(Map::keys).map(String::as_str));
+                findings.push(match near {
+                    Some(near) => finding.hint(format!("did you mean {near}?")),
+                    None => finding,
+                });
+                continue;
+            }
+        };
+        if let Value::Object(value) = value {
+            walk(root, inner, value, &path, findings);
+        }
+    }
+}
+
+fn is_server(prefix: &str) -> bool {
+    prefix.strip_prefix("servers.").is_some()
+}
+
+fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    let target =
+        schema["$ref"].as_str().and_then(|reference| reference.strip_prefix("#")).and_then(|p| root.pointer(p));
+    match target {
+        Some(target) => target,
+        // `Option<T>` is written as a choice with null.
+        None => {
+            schema["anyOf"].as_array().and_then(|choices| choices.first()).map_or(schema, |first| resolve(root, first))
+        }
+    }
+}
+
+/// The reference as Markdown.
+pub fn markdown() -> String {
+    let root = json_schema();
+    let mut out = String::from(
+        "# Configuration reference\n\n\
+         Made from the code; do not edit. `toolcrib.toml`, `.yaml` or `.json`; every text may hold `${NAME}`, `${NAME:-default}`,\n\
+         `${env:NAME}` and `${file:PATH}`, and `$${` for a literal `${`. Files of other clients with `mcpServers`, `mcp_servers` or\n\
+         `servers` work as they are. Later files win over earlier ones, environment variables over files, flags over both.\n",
+    );
+    section(&root, &root, "", &mut out);
+    out.push_str("\n## Environment variables\n\n| variable | sets | purpose |\n|---|---|---|\n");
+    for variable in VARIABLES {
+        let key = if variable.key.is_empty() { "" } else { variable.key };
+        let _ = writeln!(out, "| `{}` | {} | {} |", variable.name, code(key), variable.purpose);
+    }
+    out
+}
+
+fn code(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("`{text}`") }
+}
+
+fn section(root: &Value, schema: &Value, prefix: &str, out: &mut String) {
+    let Some(properties) = schema["properties"].as_object() else { return };
+    let mut inner = Vec::new();
+    let title = if prefix.is_empty() { "Top level".to_owned() } else { code(prefix) };
+    let _ = write!(out, "\n## {title}\n\n");
+    if let Some(description) = schema["description"].as_str() {
+        let _ = writeln!(out, "{}\n", description.replace('\n', " "));
+    }
+    out.push_str("| key | type | default | meaning |\n|---|---|---|---|\n");
+    for (key, property) in properties {
+        let target = resolve(root, property);
+        let description = property["description"].as_str().or(target["description"].as_str()).unwrap_or_default();
+        let default = match &property["default"] {
+            Value::Null | Value::Object(_) => String::new(),
+            value => code(&value.to_string()),
+        };
+        let kind = kind(root, property);
+        let _ =
+            writeln!(out, "| `{key}` | {kind} | {default} | {} |", description.replace('\n', " ").replace('|', "\\|"));
+        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        if target["properties"].is_object() {
+            inner.push((path, target));
+        } else if target["additionalProperties"].is_object() {
+            let entry = resolve(root, &target["additionalProperties"]);
+            if entry["properties"].is_object() {
+                inner.push((format!("{path}.NAME"), entry));
+            }
+        }
+    }
+    for (path, schema) in inner {
+        section(root, schema, &path, out);
+    }
+}
+
+fn kind(root: &Value, property: &Value) -> String {
+    let target = resolve(root, property);
+    if let Some(choices) = target["oneOf"].as_array() {
+        let words: Vec<String> =
+            choices.iter().filter_map(|choice| choice["const"].as_str()).map(|word| format!("`{word}`")).collect();
+        if !words.is_empty() {
+            return words.join(", ");
+        }
+    }
+    let name = match &target["type"] {
+        Value::String(name) => name.clone(),
+        Value::Array(names) => {
+            names.iter().filter_map(Value::as_str).find(|name| *name != "null").unwrap_or_default().to_owned()
+        }
+        _ => "any".to_owned(),
+    };
+    match name.as_str() {
+        "array" => "list".to_owned(),
+        "object" => "map".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
