@@ -1,1 +1,7 @@
-//! toolcrib-connect
+//! What toolcrib reaches the world with: its built-in tools ([`builtin`]) and the guard in front of every outgoing
+//! request ([`net`]).
+//!
+//! Never knows: MCP, SQL, configuration files. Everything is given as plain settings.
+
+//pub mod builtin;
+pub mod net;
