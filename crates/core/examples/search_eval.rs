@@ -54,18 +54,22 @@ fn read_set(directory: &Path) -> Set {
         parameters: Parameter::from_schema(&tool["parameters"]),
         ..Document::default()
     });
-    let queries = lines(&directory.join("queries.jsonl")).iter().map(|query| {
-        let gold = query["gold"].as_array().unwrap();
-        let place = |id: &Value| ids.iter().position(|known| Some(known.as_str()) == id.as_str());
-        Query { text: text(query, "query"), gold: gold.iter().filter_map(place).collect() }
-    }).collect();
+    let queries = lines(&directory.join("queries.jsonl"))
+        .iter()
+        .map(|query| {
+            let gold = query["gold"].as_array().unwrap();
+            let place = |id: &Value| ids.iter().position(|known| Some(known.as_str()) == id.as_str());
+            Query { text: text(query, "query"), gold: gold.iter().filter_map(place).collect() }
+        })
+        .collect();
     Set { name: directory.file_name().unwrap().to_string_lossy().into(), documents: documents.collect(), queries }
 }
 
 /// The relevance set: one catalog and its queries.
 fn golden(catalog: &str) -> Set {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hermes");
-    let read = |name: &str| -> Value { serde_json::from_str(&std::fs::read_to_string(data.join(name)).unwrap()).unwrap() };
+    let read =
+        |name: &str| -> Value { serde_json::from_str(&std::fs::read_to_string(data.join(name)).unwrap()).unwrap() };
     let tools = read("catalogs.json")[catalog].as_array().unwrap().clone();
     let names: Vec<String> = tools.iter().map(|tool| text(tool, "name")).collect();
     let parameter = |name: &Value| Parameter { name: name.as_str().unwrap().to_owned(), ..Parameter::default() };
@@ -77,11 +81,17 @@ fn golden(catalog: &str) -> Set {
         ..Document::default()
     });
     let cases = read("relevance.json");
-    let queries = cases["cases"].as_array().unwrap().iter().filter(|case| case["catalog"] == catalog).map(|case| {
-        let gold = case["targets"].as_array().unwrap().iter();
-        let place = |target: &Value| names.iter().position(|name| Some(name.as_str()) == target.as_str());
-        Query { text: text(case, "query"), gold: gold.filter_map(place).collect() }
-    }).collect();
+    let queries = cases["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|case| case["catalog"] == catalog)
+        .map(|case| {
+            let gold = case["targets"].as_array().unwrap().iter();
+            let place = |target: &Value| names.iter().position(|name| Some(name.as_str()) == target.as_str());
+            Query { text: text(case, "query"), gold: gold.filter_map(place).collect() }
+        })
+        .collect();
     Set { name: format!("relevance/{catalog}"), documents: documents.collect(), queries }
 }
 
@@ -108,12 +118,17 @@ fn measure(index: &Index, set: &Set, show: usize) -> Figures {
         let gain = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
         let dcg: f64 = hits.iter().enumerate().filter(|(_, h)| query.gold.contains(h)).map(|(r, _)| gain(r)).sum();
         figures.ndcg += dcg / (0..query.gold.len().min(10)).map(gain).sum::<f64>();
-        figures.mrr += hits.iter().position(|hit| query.gold.contains(hit)).map_or(0.0, |rank| 1.0 / (rank as f64 + 1.0));
+        figures.mrr +=
+            hits.iter().position(|hit| query.gold.contains(hit)).map_or(0.0, |rank| 1.0 / (rank as f64 + 1.0));
         if found(5) == 0.0 && shown < show {
             shown += 1;
             let name = |at: &usize| set.documents[*at].name.as_str();
-            let (got, want): (Vec<_>, Vec<_>) = (hits.iter().take(4).map(name).collect(), query.gold.iter().map(name).collect());
-            println!("    {:?}\n      want {want:?}\n      got  {got:?}", query.text.chars().take(160).collect::<String>());
+            let (got, want): (Vec<_>, Vec<_>) =
+                (hits.iter().take(4).map(name).collect(), query.gold.iter().map(name).collect());
+            println!(
+                "    {:?}\n      want {want:?}\n      got  {got:?}",
+                query.text.chars().take(160).collect::<String>()
+            );
         }
     }
     figures
@@ -135,23 +150,46 @@ fn main() {
         sets = ["large", "medium"].map(golden).into();
     }
     for kind in [RankerKind::Bm25, RankerKind::Lexical] {
-        println!("{:20} {:>6} {:>6} | R@1   R@5   hit@5 NDCG  MRR   silent junk    us p50  p99  build ms", kind.to_string(), "tools", "queries");
+        println!(
+            "{:20} {:>6} {:>6} | R@1   R@5   hit@5 NDCG  MRR   silent junk    us p50  p99  build ms",
+            kind.to_string(),
+            "tools",
+            "queries"
+        );
         let mut total = Figures::default();
         for set in &sets {
             let start = Instant::now();
             let index = Index::build(kind, &set.documents);
             let build = start.elapsed().as_secs_f64() * 1e3;
-            let mut times: Vec<f64> = set.queries.iter().map(|query| {
-                let start = Instant::now();
-                std::hint::black_box(index.search(&query.text, 10));
-                start.elapsed().as_secs_f64() * 1e6
-            }).collect();
+            let mut times: Vec<f64> = set
+                .queries
+                .iter()
+                .map(|query| {
+                    let start = Instant::now();
+                    std::hint::black_box(index.search(&query.text, 10));
+                    start.elapsed().as_secs_f64() * 1e6
+                })
+                .collect();
             times.sort_by(f64::total_cmp);
             let f = measure(&index, set, if kind == RankerKind::Lexical { show } else { 0 });
             let n = f.answered.max(1) as f64;
             let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
-            print!("{:20} {:>6} {:>7} | {:.3} {:.3} {:.3} {:.3} {:.3} {:.3}  {}/{}  {:6.1} {:6.1} {build:6.1}", set.name, set.documents.len(), set.queries.len(),
-                f.recall[0] / n, f.recall[1] / n, f.hit5 / n, f.ndcg / n, f.mrr / n, f.silent / n, f.junk[0], f.junk[1], at(0.5), at(0.99));
+            print!(
+                "{:20} {:>6} {:>7} | {:.3} {:.3} {:.3} {:.3} {:.3} {:.3}  {}/{}  {:6.1} {:6.1} {build:6.1}",
+                set.name,
+                set.documents.len(),
+                set.queries.len(),
+                f.recall[0] / n,
+                f.recall[1] / n,
+                f.hit5 / n,
+                f.ndcg / n,
+                f.mrr / n,
+                f.silent / n,
+                f.junk[0],
+                f.junk[1],
+                at(0.5),
+                at(0.99)
+            );
             if let Some(alien) = &alien {
                 let answered = alien.queries.iter().filter(|query| !index.search(&query.text, 5).is_empty()).count();
                 print!("  alien {:.2}", answered as f64 / alien.queries.len() as f64);
@@ -165,6 +203,15 @@ fn main() {
             total.silent += f.silent / n;
         }
         let n = sets.len() as f64;
-        println!("{:35} | {:.3} {:.3} {:.3} {:.3} {:.3} {:.3}\n", "macro", total.recall[0] / n, total.recall[1] / n, total.hit5 / n, total.ndcg / n, total.mrr / n, total.silent / n);
+        println!(
+            "{:35} | {:.3} {:.3} {:.3} {:.3} {:.3} {:.3}\n",
+            "macro",
+            total.recall[0] / n,
+            total.recall[1] / n,
+            total.hit5 / n,
+            total.ndcg / n,
+            total.mrr / n,
+            total.silent / n
+        );
     }
 }

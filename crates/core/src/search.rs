@@ -17,7 +17,7 @@ pub mod lexical;
 mod topk;
 
 pub use document::{Document, Parameter};
-pub use lexical::{Evidence, Field, Lexical};
+pub use lexical::{Evidence, Explanation, Field, Lexical, Match, NameMatch, Options};
 
 /// Most characters of a query that are read; the rest is ignored.
 pub const MAX_QUERY_CHARS: usize = 2_000;
@@ -54,8 +54,7 @@ pub trait Ranker: Send + Sync {
         if let [query] = queries {
             return self.search(query, limit);
         }
-        let answers: Vec<Vec<Hit>> =
-            queries.iter().take(MAX_QUERIES).map(|query| self.search(query, limit)).collect();
+        let answers: Vec<Vec<Hit>> = queries.iter().take(MAX_QUERIES).map(|query| self.search(query, limit)).collect();
         merge_by_rank(&answers, limit)
     }
 }

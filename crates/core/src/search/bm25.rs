@@ -130,8 +130,7 @@ impl Bm25 {
             posting_documents[slot] = document;
             let tf = f64::from(count);
             let norm = 1.0 - B + B * lengths[document as usize] as f64 / average;
-            impacts[slot] =
-                idf(given.len(), frequencies[term as usize] as usize) * tf * (K1 + 1.0) / (tf + K1 * norm);
+            impacts[slot] = idf(given.len(), frequencies[term as usize] as usize) * tf * (K1 + 1.0) / (tf + K1 * norm);
         }
         let names = given.iter().map(|&index| documents[index as usize].name.to_lowercase().into()).collect();
         Self { terms, starts, documents: posting_documents, impacts, given, names, spare: Mutex::default() }

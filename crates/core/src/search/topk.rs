@@ -39,7 +39,11 @@ impl TopK {
 
     /// The score below which nothing is taken any more.
     pub(super) fn floor(&self) -> f64 {
-        if self.heap.len() < self.limit { f64::NEG_INFINITY } else { self.heap.peek().map_or(f64::INFINITY, |e| e.score) }
+        if self.heap.len() < self.limit {
+            f64::NEG_INFINITY
+        } else {
+            self.heap.peek().map_or(f64::INFINITY, |e| e.score)
+        }
     }
 
     pub(super) fn push(&mut self, document: u32, score: f64) {

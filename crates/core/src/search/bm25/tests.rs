@@ -57,8 +57,7 @@ fn scores_and_order_are_those_of_the_reference() {
             let hits = index.search(case["query"].as_str().unwrap(), limit(&case["limit"]));
             assert_eq!(hits.len() as u64, case["count"].as_u64().unwrap(), "{}", case["id"]);
             let names: Vec<&str> = hits.iter().take(50).map(|hit| documents[hit.index].name.as_str()).collect();
-            let want: Vec<&str> =
-                case["names"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+            let want: Vec<&str> = case["names"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
             assert_eq!(names, want, "{}", case["id"]);
         }
     }

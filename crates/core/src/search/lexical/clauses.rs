@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 /// Words that begin a new clause wherever they stand.
-const STARTERS: &[&str] =
-    &["additionally", "furthermore", "also", "moreover", "then", "finally", "next", "afterwards"];
+const STARTERS: &[&str] = &["additionally", "furthermore", "also", "moreover", "then", "finally", "next", "afterwards"];
 /// Words that begin a new clause after a comma.
 const AFTER_COMMA: &[&str] = &["and", "then", "also"];
 /// Fewest words of a clause that counts.

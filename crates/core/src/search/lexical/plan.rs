@@ -3,9 +3,10 @@
 use super::{
     super::bounded,
     Lexical, clauses,
-    synonyms::SYNONYM_WEIGHT,
+    products::PRODUCTS,
     tokenize::{TokenKind, Tokenizer},
-    typo::{PREFIX_WEIGHT, TYPO_WEIGHT},
+    typo::{self, PREFIX_WEIGHT},
+    values,
     vocabulary::{Lookup, TermId},
 };
 
@@ -48,7 +49,12 @@ pub(super) struct PlanWord {
     pub(super) text: String,
     stem: String,
     pub(super) term: Option<TermId>,
-    joined: bool,
+    /// Given in one piece beside its parts.
+    pub(super) joined: bool,
+    /// A widely known service that the catalog never mentions.
+    pub(super) missing_product: bool,
+    /// Likely to be a value for the tool.
+    pub(super) value: bool,
     count: u16,
     clauses: u8,
 }
@@ -63,24 +69,25 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Reads `text`. `slots` is scratch: one 0 for each term of the vocabulary, and left like that.
-    pub(super) fn new(text: &str, index: &Lexical, slots: &mut Vec<u32>) -> Self {
+    /// Reads `text`, and `hint` as a part of it that is no clause of its own. `slots` is scratch: one 0 for each term of the vocabulary, and left like that.
+    pub(super) fn new(text: &str, hint: &str, index: &Lexical, slots: &mut Vec<u32>) -> Self {
         let mut plan = Self::default();
-        plan.read(bounded(text), index);
+        let mut tokenizer = Tokenizer::default();
+        for (range, clause) in clauses::split(text) {
+            let bit = if clause { 1 << plan.clauses } else { 0 };
+            plan.clauses += u8::from(clause);
+            values::each_piece(&text[range], |piece, value| {
+                tokenizer.each(piece, |token, kind| {
+                    plan.add_word(token, kind, bit, value || values::is_time_or_number(token), index);
+                });
+            });
+        }
+        tokenizer.each(bounded(hint), |token, kind| plan.add_word(token, kind, 0, true, index));
         plan.expand(index, slots);
         plan
     }
 
-    fn read(&mut self, text: &str, index: &Lexical) {
-        let mut tokenizer = Tokenizer::default();
-        for (range, clause) in clauses::split(text) {
-            let bit = if clause { 1 << self.clauses } else { 0 };
-            self.clauses += u8::from(clause);
-            tokenizer.each(&text[range], |token, kind| self.add_word(token, kind, bit, index));
-        }
-    }
-
-    fn add_word(&mut self, token: &str, kind: TokenKind, clause: u8, index: &Lexical) {
+    fn add_word(&mut self, token: &str, kind: TokenKind, clause: u8, value: bool, index: &Lexical) {
         let joined = kind == TokenKind::Joined;
         let term = match index.vocabulary.look_up(token) {
             Lookup::Stop => return,
@@ -93,10 +100,35 @@ impl Plan {
             word.count = word.count.saturating_add(1);
             word.clauses |= clause;
             word.joined &= joined;
+            word.value &= value;
         } else if self.words.len() < MAX_WORDS {
-            let stem = stem.into_owned();
-            self.words.push(PlanWord { text: token.to_owned(), stem, term, joined, count: 1, clauses: clause });
+            self.words.push(PlanWord {
+                text: token.to_owned(),
+                stem: stem.into_owned(),
+                term,
+                joined,
+                value,
+                missing_product: term.is_none() && PRODUCTS.binary_search(&token).is_ok(),
+                count: 1,
+                clauses: clause,
+            });
         }
+    }
+
+    /// The terms that a required word may be: its own, else those that it may be a slip or a beginning of.
+    pub(super) fn terms_of(word: &str, index: &Lexical) -> Vec<TermId> {
+        let mut plain = Plan::default();
+        Tokenizer::default().each(word, |token, kind| plain.add_word(token, kind, 0, false, index));
+        let own: Vec<TermId> = plain.words.iter().filter_map(|word| word.term).collect();
+        if !own.is_empty() {
+            return own;
+        }
+        let mut near = Vec::new();
+        for word in &plain.words {
+            index.near.each_repair(&word.text, |term| near.push(term));
+            index.near.each_completion(&word.text, |term| near.push(term));
+        }
+        near
     }
 
     fn expand(&mut self, index: &Lexical, slots: &mut Vec<u32>) {
@@ -134,14 +166,14 @@ impl Plan {
                     }
                 }
             };
-            if word.term.is_none() {
-                index.near.each_repair(&word.text, |term| add(term, TYPO_WEIGHT, Evidence::Typo));
+            if word.term.is_none() && !word.missing_product {
+                let weight = typo::repair_weight(&word.text);
+                index.near.each_repair(&word.text, |term| add(term, weight, Evidence::Typo));
                 index.near.each_completion(&word.text, |term| add(term, PREFIX_WEIGHT, Evidence::Prefix));
             }
             index.synonyms.each(&word.stem, &stems, |term, weight, abbreviation| {
                 add(term, weight, if abbreviation { Evidence::Abbreviation } else { Evidence::Synonym });
             });
-            debug_assert!(SYNONYM_WEIGHT < PREFIX_WEIGHT);
         }
         for term in &self.terms {
             slots[term.term as usize] = 0;

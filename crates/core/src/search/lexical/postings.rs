@@ -29,6 +29,20 @@ pub(super) struct Entry {
     pub(super) fields: u16,
 }
 
+impl Entry {
+    /// Whether the name holds the term as a word of its own.
+    pub(super) fn is_in_name(&self) -> bool {
+        self.fields & Field::Name.bit() != 0
+    }
+
+    /// The fields that hold the term.
+    pub(super) fn fields(&self) -> impl Iterator<Item = Field> {
+        let whole_name = self.fields & (1 << WHOLE_NAME) != 0;
+        let bits = self.fields | if whole_name { Field::Name.bit() } else { 0 };
+        Field::ALL.into_iter().filter(move |field| bits & field.bit() != 0)
+    }
+}
+
 /// Both directions of the index, in flat arrays. Documents are numbered by the caller.
 #[derive(Debug, Default)]
 pub(super) struct Postings {
@@ -129,7 +143,8 @@ impl Postings {
         let mut next_name = self.name_starts.clone();
         for document in 0..self.len() as u32 {
             let mut names = 0.0;
-            let range = self.document_starts[document as usize] as usize..self.document_starts[document as usize + 1] as usize;
+            let range =
+                self.document_starts[document as usize] as usize..self.document_starts[document as usize + 1] as usize;
             for entry in &self.entries[range] {
                 let term = entry.term as usize;
                 let slot = next[term] as usize;

@@ -1,6 +1,6 @@
 //! Scoring: from a plan to one number per document.
 
-use super::{Lexical, plan::Plan};
+use super::{Lexical, plan::Plan, vocabulary::TermId};
 
 /// What a name fully covered by the query adds, as a share of the score.
 const NAME_COVERAGE: f32 = 0.4;
@@ -17,6 +17,7 @@ pub(super) struct Scratch {
     pub(super) scores: Vec<f32>,
     sums: Vec<f32>,
     covered: Vec<f32>,
+    held: Vec<u8>,
 }
 
 impl Scratch {
@@ -71,15 +72,48 @@ impl Scratch {
 
     /// Adds to every found document a share of the best score in its server.
     pub(super) fn add_server_evidence(&mut self, index: &Lexical) {
-        if index.servers.len() < 2 {
+        if index.names.servers.len() < 2 {
             return;
         }
-        for server in &index.servers {
+        for server in &index.names.servers {
             let scores = &mut self.scores[server.documents.clone()];
             let share = SERVER_SHARE * scores.iter().fold(0.0f32, |best, &score| best.max(score));
             if share > 0.0 {
                 scores.iter_mut().filter(|score| **score > 0.0).for_each(|score| *score += share);
             }
         }
+    }
+
+    /// Drops the documents that do not hold one of the terms of each group.
+    pub(super) fn require(&mut self, groups: &[Vec<TermId>], index: &Lexical) {
+        if groups.is_empty() {
+            return;
+        }
+        self.held.clear();
+        self.held.resize(self.scores.len(), 0);
+        for (number, group) in groups.iter().enumerate() {
+            for &document in group.iter().flat_map(|&term| index.postings.of(term).0) {
+                let held = &mut self.held[document as usize];
+                if usize::from(*held) == number {
+                    *held += 1;
+                }
+            }
+        }
+        for (score, held) in self.scores.iter_mut().zip(&self.held) {
+            if usize::from(*held) < groups.len() {
+                *score = 0.0;
+            }
+        }
+    }
+
+    /// Drops the documents outside of the servers.
+    pub(super) fn stay_in(&mut self, servers: &[usize], index: &Lexical) {
+        let mut at = 0;
+        for &server in servers {
+            let documents = &index.names.servers[server].documents;
+            self.scores[at..documents.start].fill(0.0);
+            at = documents.end;
+        }
+        self.scores[at..].fill(0.0);
     }
 }

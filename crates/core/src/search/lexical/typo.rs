@@ -11,7 +11,11 @@ const MAX_REPAIRS: usize = 4;
 /// Most catalog words that a cut-off word is taken for; a beginning of more words than that means nothing.
 const MAX_COMPLETIONS: usize = 12;
 /// Weight of a word one edit away.
-pub(super) const TYPO_WEIGHT: f32 = 0.8;
+const TYPO_WEIGHT: f32 = 0.8;
+/// The same for a word of at most [`SHORT_WORD`] letters.
+const SHORT_TYPO_WEIGHT: f32 = 0.6;
+/// Most letters of a short word.
+const SHORT_WORD: usize = 5;
 /// Weight of a word that the query's word begins, or that begins the query's word.
 pub(super) const PREFIX_WEIGHT: f32 = 0.5;
 
@@ -41,7 +45,8 @@ impl NearWords {
         Self { words, forms }
     }
 
-    /// Calls `f` with the terms of words one edit away from `word`, in the order of the words.
+    /// Calls `f` with the terms of words one edit away from `word`, in the order of the words. The first letter is taken
+    /// to be right, unless it is swapped with the second: people seldom slip there, and other words differ there often.
     pub(super) fn each_repair(&self, word: &str, mut f: impl FnMut(TermId)) {
         if !repairable(word) {
             return;
@@ -98,7 +103,14 @@ fn fnv(bytes: impl Iterator<Item = u8>) -> u32 {
 
 /// Whether one insertion, deletion, substitution or swap of neighbours turns one word into the other.
 fn one_edit(a: &str, b: &str) -> bool {
-    strsim::osa_distance(a, b) == 1
+    let (mut first, mut second) = (a.chars(), b.chars());
+    let (a0, b0) = (first.next(), second.next());
+    (a0 == b0 || (a0 == second.next() && first.next() == b0)) && strsim::osa_distance(a, b) == 1
+}
+
+/// Weight of a repair: the shorter a word, the more likely that its neighbour is another word.
+pub(super) fn repair_weight(word: &str) -> f32 {
+    if word.chars().nth(SHORT_WORD).is_some() { TYPO_WEIGHT } else { SHORT_TYPO_WEIGHT }
 }
 
 #[cfg(test)]

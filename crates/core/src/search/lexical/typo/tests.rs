@@ -24,6 +24,7 @@ fn one_edit_is_repaired() {
     check("kuberentes", "kubernet");
     check("githb", "github");
     check("lsit", "list");
+    check("ilst", "list");
     check("pots", "post");
 }
 
@@ -34,6 +35,7 @@ fn two_edits_short_words_and_numbers_are_not() {
     check("issue", "");
     check("12345", "");
     check("ghub", "");
+    check("mist", "");
 }
 
 #[test]

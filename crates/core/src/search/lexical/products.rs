@@ -1,0 +1,25 @@
+//! Names of widely known services. A request that names one which no tool mentions is about something that is not
+//! connected; any other unknown word may just be a value, a paraphrase or a slip.
+
+/// Sorted; lower case, one word.
+#[rustfmt::skip]
+pub(super) const PRODUCTS: &[&str] = &[
+    "adobe", "adyen", "airbnb", "airflow", "airtable", "algolia", "alibaba", "alipay", "amplitude", "ansible", "anthropic", "apollo",
+    "argocd", "asana", "atlassian", "auth0", "aws", "azure", "bamboohr", "basecamp", "bigcommerce", "bigquery", "binance",
+    "bitbucket", "bitly", "bluesky", "buildkite", "calendly", "canva", "cassandra", "circleci", "clickhouse", "clickup",
+    "cloudflare", "cloudinary", "coda", "coinbase", "confluence", "contentful", "couchbase", "craigslist", "databricks",
+    "datadog", "dbt", "deel", "deepl", "digitalocean", "discord", "docker", "docusign", "dropbox", "duckduckgo", "dynamodb",
+    "dynatrace", "ebay", "elasticsearch", "etsy", "evernote", "excel", "expedia", "facebook", "figma", "firebase",
+    "firecrawl", "freshdesk", "gcal", "gcloud", "gcp", "gdrive", "github", "gitlab", "gmail", "godaddy", "gong", "grafana", "gusto", "hackernews",
+    "heroku", "hubspot", "huggingface", "instacart", "instagram", "intercom", "jenkins", "jira", "kafka", "keycloak", "klaviyo",
+    "kubernetes", "lambda", "launchdarkly", "linkedin", "lyft", "magento", "mailchimp", "mailgun", "mapbox", "mastodon",
+    "mattermost", "mixpanel", "miro", "mongodb", "mysql", "neo4j", "netflix", "netlify", "netsuite", "newrelic", "notion",
+    "obsidian", "okta", "onedrive", "onenote", "openai", "opensearch", "opentable", "outlook", "pagerduty", "paypal", "pinecone",
+    "pinterest", "pipedrive", "plaid", "postgres", "postgresql", "posthog", "powerpoint", "prometheus", "quickbooks",
+    "rabbitmq", "reddit", "redis", "redshift", "rippling", "roblox", "salesforce", "sap", "segment", "sendgrid", "sentry", "servicenow",
+    "sharepoint", "shopify", "skype", "slack", "smartsheet", "snapchat", "snowflake", "sonarqube", "soundcloud", "splunk",
+    "spotify", "sqlite", "squarespace", "steam", "strava", "stripe", "supabase", "surveymonkey", "tableau", "telegram",
+    "terraform", "tiktok", "todoist", "toggl", "travisci", "trello", "tripadvisor", "tumblr", "twilio", "twitch", "twitter",
+    "typeform", "uber", "vercel", "vimeo", "walmart", "wayfair", "webex", "webflow", "wechat", "weibo", "whatsapp", "wikipedia",
+    "woocommerce", "wordpress", "workday", "xero", "yelp", "youtube", "zapier", "zendesk", "zillow", "zoho", "zoom",
+];
