@@ -57,25 +57,39 @@ impl SourceEntry {
     /// An entry over `tools`, which are put in name order.
     pub fn new(state: SourceState, mut tools: Vec<Arc<Tool>>, quarantined: Vec<Quarantine>) -> Self {
         tools.sort_by(|a, b| a.id().cmp(b.id()));
-        let hash = ContentHash::of_hashes(tools.iter().flat_map(|tool| {
-            [
-                ContentHash::of_bytes(tool.name().as_bytes()),
-                tool.hash(),
-                ContentHash::of_bytes(&[u8::from(tool.always())]),
-            ]
-        }));
-        Self {
+        let mut entry = Self {
             state,
             tools: tools.into(),
             quarantined: quarantined.into(),
             instructions: None,
             summary: None,
             stale: false,
-            hash,
-        }
+            hash: ContentHash::of_hashes([]),
+        };
+        entry.rehash();
+        entry
     }
 
-    /// Hash over the tools (not over the state).
+    /// The same entry with a summary, which is part of what scopes see and so of the hash.
+    #[must_use]
+    pub fn with_summary(mut self, summary: Option<Arc<str>>) -> Self {
+        self.summary = summary;
+        self.rehash();
+        self
+    }
+
+    fn rehash(&mut self) {
+        let text = |text: &str| ContentHash::of_bytes(text.as_bytes());
+        let tools = self.tools.iter().flat_map(|tool| {
+            let local = [u8::from(tool.always())];
+            [text(tool.name()), tool.hash(), ContentHash::of_bytes(&local), text(&tool.tags().join("\u{1f}"))]
+        });
+        let refused = self.quarantined.iter().map(|refused| text(&refused.name));
+        let summary = self.summary.as_deref().map(text);
+        self.hash = ContentHash::of_hashes(tools.chain(refused).chain(summary));
+    }
+
+    /// Hash over the tools, what was refused and the summary; not over the state.
     pub fn hash(&self) -> ContentHash {
         self.hash
     }

@@ -10,13 +10,10 @@ use std::{collections::HashMap, sync::Arc};
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
-use crate::{ContentHash, Source, Tool, ToolId};
+use crate::{ContentHash, Source, Tool, ToolId, bridge::is_bridge_name};
 
 /// Between a source's label and the tool's own name.
 pub const SEPARATOR: &str = "__";
-
-/// Names of the bridge tools, in the order in which they are shown. No other tool is ever exposed under one of them.
-pub const RESERVED: [&str; 3] = ["tool_search", "tool_describe", "tool_call"];
 
 /// Length of a hash tail with its underscore.
 const TAIL: usize = 9;
@@ -102,7 +99,7 @@ fn build(id: &ToolId, label: Option<&str>, max_length: usize) -> String {
         name.insert_str(0, "t_");
         exact = false;
     }
-    if exact && name.len() <= max_length && !looks_tailed(&name) && !RESERVED.contains(&name.as_str()) {
+    if exact && name.len() <= max_length && !looks_tailed(&name) && !is_bridge_name(&name) {
         return name;
     }
     name.truncate(max_length - TAIL);
@@ -165,6 +162,11 @@ impl NameMap {
     /// Position of an exposed name among the tools the map was made for.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.backward.get(name).copied()
+    }
+
+    /// The exposed name at a position below [`NameMap::len`].
+    pub fn name(&self, position: usize) -> &str {
+        &self.forward[position].0
     }
 
     /// All pairs in the order of the tools.

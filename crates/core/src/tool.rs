@@ -35,12 +35,14 @@ pub struct Tool {
     hash: ContentHash,
     tags: Arc<[String]>,
     always: bool,
+    chars: usize,
 }
 
 impl Tool {
     /// Wraps a definition that ingestion has checked: an object with a text `name` and an object `inputSchema`.
     pub(crate) fn new(source: Source, name: String, definition: Value, annotations: Annotations) -> Self {
         let hash = ContentHash::of_json(&definition);
+        let chars = definition.to_string().chars().count();
         Self {
             id: ToolId { source, name },
             definition: Arc::new(definition),
@@ -48,6 +50,7 @@ impl Tool {
             hash,
             tags: Arc::from([]),
             always: false,
+            chars,
         }
     }
 
@@ -113,6 +116,11 @@ impl Tool {
     /// Hash over the whole canonical definition: approvals and pins are bound to it.
     pub fn hash(&self) -> ContentHash {
         self.hash
+    }
+
+    /// Characters of the definition as compact JSON; what token estimates go by.
+    pub fn definition_chars(&self) -> usize {
+        self.chars
     }
 
     /// Tags from local configuration.

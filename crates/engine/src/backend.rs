@@ -5,7 +5,7 @@ use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 use serde_json::{Value, value::RawValue};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use toolcrib_core::{Tool, ToolResult};
+use toolcrib_core::{Scope, Tool, ToolResult};
 
 /// A boxed future, for traits that registries hold as `dyn`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -33,6 +33,8 @@ pub struct CallContext {
     pub progress: Option<ProgressSink>,
     /// The caller's `_meta` of this call, less reserved keys; forwarded to upstreams.
     pub meta: Option<Value>,
+    /// Who asks; what a backend keeps must be kept apart by tenant and user.
+    pub scope: Scope,
 }
 
 impl CallContext {
@@ -44,6 +46,7 @@ impl CallContext {
             cancel: CancellationToken::new(),
             progress: None,
             meta: None,
+            scope: Scope::default(),
         }
     }
 

@@ -55,7 +55,7 @@ struct Inner {
     catalog: ArcSwap<Catalog>,
     // Serialises publication; readers never take it.
     registry: Mutex<BTreeMap<Source, Registered>>,
-    generation: watch::Sender<u64>,
+    wake: watch::Sender<u64>,
     limits: HubLimits,
 }
 
@@ -73,7 +73,7 @@ impl Hub {
             inner: Arc::new(Inner {
                 catalog: ArcSwap::from_pointee(Catalog::default()),
                 registry: Mutex::new(BTreeMap::new()),
-                generation: watch::Sender::new(0),
+                wake: watch::Sender::new(0),
                 limits,
             }),
         }
@@ -84,9 +84,9 @@ impl Hub {
         self.inner.catalog.load_full()
     }
 
-    /// Wakes with the generation of every new snapshot (intermediate ones may be skipped).
+    /// Wakes after every new snapshot (several may be one wake-up); the number only grows and means nothing else.
     pub fn watch(&self) -> watch::Receiver<u64> {
-        self.inner.generation.subscribe()
+        self.inner.wake.subscribe()
     }
 
     /// Adds a source, replacing one of the same identity; it starts as [`SourceState::Starting`] without tools.
@@ -94,8 +94,8 @@ impl Hub {
         let mut registry = self.inner.registry.lock();
         let epoch = self.inner.catalog.load().generation() + 1;
         registry.insert(source.clone(), Registered { backend, options: Arc::new(options), epoch });
-        let mut entry = SourceEntry::new(SourceState::Starting, Vec::new(), Vec::new());
-        entry.summary = registry.get(&source).and_then(|r| r.options.summary.as_deref()).map(Arc::from);
+        let summary = registry.get(&source).and_then(|r| r.options.summary.as_deref()).map(Arc::from);
+        let entry = SourceEntry::new(SourceState::Starting, Vec::new(), Vec::new()).with_summary(summary);
         self.inner.swap(source.clone(), Some(Arc::new(entry)));
         Publisher { hub: Arc::downgrade(&self.inner), source, epoch }
     }
@@ -106,6 +106,11 @@ impl Hub {
         if registry.remove(source).is_some() {
             self.inner.swap(source.clone(), None);
         }
+    }
+
+    /// Wakes everybody who watches although the catalog is the same: what scopes see may differ now.
+    pub fn touch(&self) {
+        self.inner.wake.send_modify(|count| *count += 1);
     }
 
     /// What runs the tools of a source.
@@ -123,9 +128,8 @@ impl Inner {
     // Called with the registry locked.
     fn swap(&self, source: Source, entry: Option<Arc<SourceEntry>>) {
         let next = self.catalog.load().with_source(source, entry);
-        let generation = next.generation();
         self.catalog.store(Arc::new(next));
-        self.generation.send_replace(generation);
+        self.wake.send_modify(|count| *count += 1);
     }
 }
 
@@ -198,9 +202,9 @@ fn build_entry(
     let tags: Arc<[String]> = options.tags.as_slice().into();
     let tools =
         tools.into_iter().map(|tool| Arc::new(tool.with_tags(tags.clone()).with_always(options.always))).collect();
-    let mut entry = SourceEntry::new(state, tools, quarantined);
+    let summary = options.summary.as_deref().map(Arc::from);
+    let mut entry = SourceEntry::new(state, tools, quarantined).with_summary(summary);
     entry.instructions = instructions.map(|text| text.chars().take(8_000).collect::<String>().into());
-    entry.summary = options.summary.as_deref().map(Arc::from);
     entry.stale = stale;
     entry
 }

@@ -1,11 +1,23 @@
 //! The embeddable heart of toolcrib: sources publish into a catalog, scopes see a view of it, calls run through one path.
 //!
-//! Never knows: MCP, SQL, HTTP, configuration files. Nothing here is global; every [`Hub`] stands alone.
+//! Never knows: MCP, SQL, HTTP, configuration files. Nothing here is global; every [`Engine`] stands alone.
 
 pub mod backend;
+mod call;
+mod engine;
+pub mod event;
 pub mod hub;
+mod lookup;
+pub mod results;
+pub mod settings;
 pub mod store;
+mod view;
 
 pub use backend::{Backend, BoxFuture, CallContext, Invocation, InvokeError, Progress, ProgressSink};
-pub use hub::{Hub, Publisher, SourceOptions};
-pub use store::{DefinitionStore, KeyValueStore, StoreError, StoredDefinitions};
+pub use call::{CallReply, CallReport, CallRequest};
+pub use engine::Engine;
+pub use event::{CallEvent, Door, EventSink, LogSink, Outcome};
+pub use hub::{Hub, HubLimits, Publisher, SourceOptions};
+pub use settings::{CallLimits, EngineSettings, Permissions, Trust};
+pub use store::{DefinitionStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions};
+pub use view::View;

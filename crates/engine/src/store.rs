@@ -75,12 +75,8 @@ pub trait ResultStore: Send + Sync + 'static {
     /// Keeps `text` for whoever holds `scope` until `expires_at_ms` (milliseconds since the Unix epoch) and returns
     /// the handle. Makes room by dropping the oldest texts; refuses with [`StoreError::Quota`] a text that alone is
     /// larger than the store's cap.
-    fn put<'a>(
-        &'a self,
-        scope: &'a str,
-        text: String,
-        expires_at_ms: u64,
-    ) -> BoxFuture<'a, Result<String, StoreError>>;
+    fn put<'a>(&'a self, scope: &'a str, text: String, expires_at_ms: u64)
+    -> BoxFuture<'a, Result<String, StoreError>>;
     /// Reads a kept text.
     fn get<'a>(&'a self, scope: &'a str, handle: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>>;
 }

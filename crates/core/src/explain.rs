@@ -1,0 +1,142 @@
+//! Explaining: what became of a tool, in one sentence that names the cause and what would change it.
+
+use serde::Serialize;
+
+use crate::{
+    Catalog, SourceState, ToolId,
+    assemble::{AssembleSettings, Standing, ToolSet},
+    name::exposed_name,
+};
+
+/// What became of one tool.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "fate", rename_all = "snake_case")]
+pub enum Fate {
+    /// Shown with its definition.
+    Direct,
+    /// Reachable through the bridge.
+    Deferred,
+    /// Removed by a stage of the selection.
+    Hidden {
+        /// The stage.
+        stage: String,
+        /// The rule.
+        rule: String,
+        /// Where the rule was written.
+        origin: String,
+        /// What would bring it back.
+        fix: String,
+    },
+    /// Its name belongs to another tool.
+    Blocked {
+        /// The tool that has the name, if any has.
+        winner: Option<ToolId>,
+    },
+    /// Its definition was refused.
+    Quarantined {
+        /// Why, and what would help.
+        reason: String,
+    },
+}
+
+/// The fate of one tool, with the state of its source.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// The tool.
+    pub id: ToolId,
+    /// The name it has or would have.
+    pub name: String,
+    /// What became of it.
+    #[serde(flatten)]
+    pub fate: Fate,
+    /// Whether its source can run it at the moment, and if not, why.
+    pub source: SourceState,
+    /// Whether its definition is the last known one rather than what the source says now.
+    pub stale: bool,
+}
+
+impl Explanation {
+    /// The fate in one sentence.
+    pub fn sentence(&self) -> String {
+        let Self { id, name, .. } = self;
+        let mut text = match &self.fate {
+            Fate::Direct => format!("{id} is shown directly as {name}"),
+            Fate::Deferred => format!("{id} is reachable as {name} through tool_search and tool_call"),
+            Fate::Hidden { stage, rule, origin, fix } => {
+                format!("{id} is hidden by the {stage} stage ({rule}, {origin}); to change that, {fix}")
+            }
+            Fate::Blocked { winner: Some(winner) } => format!(
+                "{id} is not served because {winner} has the name {name}; rename one of them, exclude one, or set names.conflict = \"namespace\""
+            ),
+            Fate::Blocked { winner: None } => format!(
+                "{id} is not served because several tools claim the name {name} and names.conflict is \"reject\"; exclude the others, or set names.conflict = \"namespace\""
+            ),
+            Fate::Quarantined { reason } => format!("{id} is quarantined: {reason}"),
+        };
+        match &self.source {
+            SourceState::Ready => {}
+            SourceState::Starting => text.push_str("; its server is still starting"),
+            SourceState::Down { reason } => text.push_str(&format!("; its server is down ({reason})")),
+            SourceState::Disabled => text.push_str("; it can be looked at but not called"),
+        }
+        if self.stale {
+            text.push_str("; this is its last known definition");
+        }
+        text.push('.');
+        text
+    }
+}
+
+/// What became of every tool that `name` may mean: an exposed name, an identity (`mcp:SERVER/tool`), or a source's own
+/// name. `*` means every tool. In catalog order; empty if the name means nothing.
+pub fn explain(catalog: &Catalog, set: &ToolSet, settings: &AssembleSettings, name: &str) -> Vec<Explanation> {
+    let mut found: Vec<Explanation> = Vec::new();
+    let means =
+        |id: &ToolId, exposed: &str| name == "*" || name == exposed || name == id.name || id.to_string() == name;
+    let mut push = |id: &ToolId, exposed: String, fate: Fate| {
+        let entry = catalog.sources().get(&id.source);
+        found.push(Explanation {
+            id: id.clone(),
+            name: exposed,
+            fate,
+            source: entry.map_or(SourceState::Disabled, |entry| entry.state.clone()),
+            stale: entry.is_some_and(|entry| entry.stale),
+        });
+    };
+    for (position, (exposed, id)) in set.name_map().iter().enumerate() {
+        if means(id, exposed) {
+            let fate = match set.standing(position) {
+                Standing::Direct => Fate::Direct,
+                Standing::Deferred => Fate::Deferred,
+            };
+            push(id, exposed.to_owned(), fate);
+        }
+    }
+    for removed in &set.removed {
+        let exposed = exposed_name(&removed.id, &settings.names);
+        if means(&removed.id, &exposed) {
+            let removal = &removed.removal;
+            let fate = Fate::Hidden {
+                stage: removed.stage.clone(),
+                rule: removal.rule.clone(),
+                origin: removal.origin.clone(),
+                fix: removal.fix.clone(),
+            };
+            push(&removed.id, exposed, fate);
+        }
+    }
+    for loser in &set.losers {
+        if means(&loser.id, &loser.name) {
+            push(&loser.id, loser.name.clone(), Fate::Blocked { winner: loser.winner.clone() });
+        }
+    }
+    for refused in catalog.quarantined() {
+        let id = ToolId::new(refused.source.clone(), refused.name.clone());
+        let exposed = exposed_name(&id, &settings.names);
+        if means(&id, &exposed) {
+            push(&id, exposed, Fate::Quarantined { reason: refused.reason.to_string() });
+        }
+    }
+    found.sort_by(|a, b| a.id.cmp(&b.id));
+    found
+}

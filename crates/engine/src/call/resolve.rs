@@ -1,0 +1,85 @@
+//! Resolve and scope: what a call as written leads to. Only the name map of the caller's own view is consulted, so a
+//! hidden tool and one that does not exist are the same thing here; the record alone tells them apart.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use toolcrib_core::{
+    Scope, Tool, ToolResult,
+    args::bridge::{BridgeCall, unwrap},
+    bridge::{BridgeError, TOOL_CALL, TOOL_DESCRIBE, TOOL_SEARCH, suggest},
+    explain::Explanation,
+};
+
+use super::{CallReply, CallRequest, Progressing, Stop};
+use crate::{
+    engine::Engine,
+    event::{Door, Outcome},
+    view::View,
+};
+
+/// JSON-RPC "invalid params", which MCP uses for unknown tools.
+const INVALID_PARAMS: i64 = -32602;
+
+/// Where a call leads.
+pub(super) enum Resolved {
+    /// The bridge answers by itself (search, describe).
+    Answer(ToolResult),
+    /// A tool is to be run.
+    Tool(Target),
+}
+
+/// A tool with the arguments the caller wrote for it.
+pub(super) struct Target {
+    pub(super) tool: Arc<Tool>,
+    pub(super) exposed: String,
+    pub(super) arguments: Option<Box<RawValue>>,
+}
+
+pub(super) async fn resolve(
+    engine: &Engine,
+    view: &Arc<View>,
+    request: &CallRequest,
+    state: &mut Progressing,
+) -> Result<Resolved, Stop> {
+    // A call may use the bridge even where the listing does not show it: it grants nothing that a direct call lacks.
+    match request.name.as_str() {
+        TOOL_SEARCH => crate::lookup::search(engine, view, request.arguments.as_deref()).await.map(Resolved::Answer),
+        TOOL_DESCRIBE => crate::lookup::describe(view, request.arguments.as_deref()).map(Resolved::Answer),
+        TOOL_CALL => {
+            if state.door == Door::Direct {
+                state.door = Door::Bridge;
+            }
+            let BridgeCall { name, arguments, repairs, .. } = unwrap(request.arguments.as_deref())
+                .map_err(|error| Stop::told(Outcome::Invalid, error.to_string()))?;
+            state.name = name.chars().take(128).collect();
+            state.repairs = repairs;
+            match find(view, &name) {
+                Some(tool) => Ok(Resolved::Tool(Target { tool, exposed: name, arguments })),
+                None => Err(unknown(engine, view, &request.scope, &name, true)),
+            }
+        }
+        name => match find(view, name) {
+            Some(tool) => {
+                let arguments = request.arguments.clone();
+                Ok(Resolved::Tool(Target { tool, exposed: name.to_owned(), arguments }))
+            }
+            None => Err(unknown(engine, view, &request.scope, name, false)),
+        },
+    }
+}
+
+fn find(view: &View, name: &str) -> Option<Arc<Tool>> {
+    view.set.tool(name.trim()).cloned()
+}
+
+fn unknown(engine: &Engine, view: &View, scope: &Scope, name: &str, bridged: bool) -> Stop {
+    let error = BridgeError::unknown_tool(name, suggest(name, view.set.names()));
+    let reason = engine.explain(scope, name).ok().and_then(|found| found.first().map(Explanation::sentence));
+    let reply = if bridged {
+        CallReply::Result(ToolResult::error(error.to_value().to_string()))
+    } else {
+        CallReply::Protocol { code: INVALID_PARAMS, message: error.to_string(), data: None }
+    };
+    Stop { outcome: Outcome::Invalid, reply, reason }
+}

@@ -1,0 +1,86 @@
+//! The bridge's own answers: searching and describing the tools of a view.
+
+use std::sync::Arc;
+
+use serde_json::{Value, value::RawValue};
+use toolcrib_core::{
+    ToolResult,
+    bridge::{self, BridgeError, ServerStatus},
+    search::Ranker,
+};
+
+use crate::{call::Stop, engine::Engine, event::Outcome, view::View};
+
+/// Largest arguments of a bridge tool in bytes; far above what the readers use.
+const MAX_ARGUMENTS: usize = 64 * 1024;
+
+/// Answers `tool_search`.
+pub(crate) async fn search(
+    engine: &Engine,
+    view: &Arc<View>,
+    arguments: Option<&RawValue>,
+) -> Result<ToolResult, Stop> {
+    let arguments = read(arguments)?;
+    let value = search_value(engine, view, &arguments).await.map_err(|error| refuse(&error))?;
+    Ok(ToolResult::text(value.to_string()))
+}
+
+/// The reply of `tool_search` as a value.
+pub(crate) async fn search_value(engine: &Engine, view: &Arc<View>, arguments: &Value) -> Result<Value, BridgeError> {
+    let request = bridge::read_search(arguments, view.set.disclosure_settings())?;
+    let catalog = engine.hub().catalog();
+    let view = view.clone();
+    // Building the index over a large catalog takes long enough to hold up other calls.
+    let work = move || {
+        let statuses: Vec<ServerStatus<'_>> = catalog
+            .sources()
+            .iter()
+            .filter(|(source, _)| view.knows(source))
+            .map(|(source, entry)| ServerStatus { label: source.group(), state: &entry.state })
+            .collect();
+        let index = view.index();
+        let find = |query: &str, limit: usize| {
+            index.search(query, limit).into_iter().map(|hit| (hit.index, hit.score)).collect::<Vec<_>>()
+        };
+        bridge::search_reply(&request, &view.set, find, &statuses)
+    };
+    match tokio::task::spawn_blocking(work).await {
+        Ok(reply) => reply,
+        // The ranking panicked; the words of the query are the likeliest reason, so the answer is "nothing usable".
+        Err(error) => {
+            tracing::error!(%error, "search failed");
+            Err(BridgeError::MissingQuery)
+        }
+    }
+}
+
+/// Answers `tool_describe`.
+pub(crate) fn describe(view: &View, arguments: Option<&RawValue>) -> Result<ToolResult, Stop> {
+    let arguments = read(arguments)?;
+    let request = bridge::read_describe(&arguments).map_err(|error| refuse(&error))?;
+    let reply = bridge::describe_reply(&request, &view.set);
+    let text = reply.value.to_string();
+    Ok(if reply.nothing_found { ToolResult::error(text) } else { ToolResult::text(text) })
+}
+
+fn refuse(error: &BridgeError) -> Stop {
+    Stop::told(Outcome::Invalid, error.to_value().to_string())
+}
+
+/// Arguments of a bridge tool: an object, text that holds one, or nothing.
+fn read(arguments: Option<&RawValue>) -> Result<Value, Stop> {
+    let Some(arguments) = arguments else { return Ok(Value::Null) };
+    if arguments.get().len() > MAX_ARGUMENTS {
+        return Err(Stop::told(Outcome::Invalid, format!("The arguments are longer than {MAX_ARGUMENTS} bytes.")));
+    }
+    let value: Value = serde_json::from_str(arguments.get())
+        .map_err(|error| Stop::told(Outcome::Invalid, format!("The arguments cannot be read: {error}.")))?;
+    Ok(match value {
+        Value::String(text) => match serde_json::from_str(&text) {
+            Ok(Value::Object(map)) => Value::Object(map),
+            _ => serde_json::json!({"query": text, "name": text}),
+        },
+        Value::Array(items) => serde_json::json!({"queries": items, "names": items}),
+        other => other,
+    })
+}

@@ -1,0 +1,101 @@
+//! What one scope sees, computed once for a catalog, a scope and the settings, with its search index.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, OnceLock},
+};
+
+use parking_lot::Mutex;
+use serde_json::{Value, value::RawValue};
+use toolcrib_core::{
+    Catalog, ContentHash, Scope, Source,
+    assemble::{ToolSet, assemble},
+    search::Index,
+    select::SelectError,
+};
+
+use crate::settings::EngineSettings;
+
+/// Most views kept at a time; the one unused for longest makes room.
+const MAX_VIEWS: usize = 64;
+
+/// A scope's tool set and the index over exactly the tools in it: policy comes before ranking statistics, so a
+/// restricted scope neither finds nor is skewed by others' tools.
+pub struct View {
+    /// The assembled set.
+    pub set: ToolSet,
+    index: OnceLock<Index>,
+    rendered: OnceLock<Arc<[Arc<RawValue>]>>,
+    // Sources that the scope may know of: those with a reachable tool, and those that have none at all yet.
+    known: BTreeSet<Source>,
+}
+
+impl View {
+    /// Whether the scope may learn how this source is doing.
+    pub fn knows(&self, source: &Source) -> bool {
+        self.known.contains(source)
+    }
+
+    /// The shown definitions as JSON text, in order; rendered once.
+    pub fn rendered(&self) -> &Arc<[Arc<RawValue>]> {
+        self.rendered.get_or_init(|| {
+            let raw = |definition: &Arc<Value>| serde_json::value::to_raw_value(&**definition).map(Arc::from);
+            // A value that was parsed always serialises.
+            self.set.definitions.iter().filter_map(|definition| raw(definition).ok()).collect()
+        })
+    }
+
+    /// The search index, built at first use.
+    pub fn index(&self) -> &Index {
+        self.index.get_or_init(|| self.set.build_index())
+    }
+}
+
+#[derive(PartialEq, Eq)]
+struct Key {
+    scope: Scope,
+    settings_epoch: u64,
+    catalog: ContentHash,
+}
+
+#[derive(Default)]
+pub(crate) struct ViewCache {
+    // Most recently used last. Small enough that a scan beats a map.
+    views: Mutex<Vec<(Key, Arc<View>)>>,
+}
+
+impl ViewCache {
+    pub(crate) fn get(
+        &self,
+        scope: &Scope,
+        settings_epoch: u64,
+        catalog: &Catalog,
+        settings: &EngineSettings,
+    ) -> Result<Arc<View>, SelectError> {
+        let matches =
+            |key: &Key| key.settings_epoch == settings_epoch && key.catalog == catalog.hash() && key.scope == *scope;
+        {
+            let mut views = self.views.lock();
+            if let Some(index) = views.iter().rposition(|(key, _)| matches(key)) {
+                let last = views.len() - 1;
+                views[index..=last].rotate_left(1);
+                return Ok(views[last].1.clone());
+            }
+        }
+        // Built without the lock: two callers may build the same view, neither waits for the other.
+        let set = assemble(catalog, scope, &settings.assemble)?;
+        let reachable = set.tools().iter().map(|tool| tool.source());
+        let silent = catalog.sources().iter().filter(|(_, entry)| entry.tools.is_empty()).map(|(source, _)| source);
+        let known = reachable.chain(silent).cloned().collect();
+        let view = Arc::new(View { set, index: OnceLock::new(), rendered: OnceLock::new(), known });
+        let key = Key { scope: scope.clone(), settings_epoch, catalog: catalog.hash() };
+        let mut views = self.views.lock();
+        // Views of the same scope over an older catalog or older settings will not be asked for again.
+        views.retain(|(old, _)| old.scope != key.scope);
+        if views.len() >= MAX_VIEWS {
+            views.remove(0);
+        }
+        views.push((key, view.clone()));
+        Ok(view)
+    }
+}
