@@ -9,7 +9,7 @@ mod message;
 mod sse;
 
 pub use id::Id;
-pub use line::{DEFAULT_MAX_LINE, Line, LineReader};
+pub use line::{DEFAULT_MAX_LINE, EDGE, Line, LineReader};
 pub use message::{Message, RpcError, WireError, code, parse, split_batch, write};
 pub use sse::{SseEvent, SseItem, SseParser};
 

@@ -101,7 +101,7 @@ mod envelope {
         refuses(r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"a"}"#, "twice");
         refuses(r#"{"jsonrpc":"2.0","method":"a","params":{},"params":{}}"#, "twice");
         refuses(r#"{"jsonrpc":"2.0","method":"a","x":1,"x":1}"#, "twice");
-        let many: String = (0..40).map(|n| format!(",\"x{n}\":0")).collect();
+        let many = (0..40).map(|n| format!(",\"x{n}\":0")).collect::<Vec<_>>().concat();
         refuses(format!(r#"{{"jsonrpc":"2.0","method":"a"{many}}}"#), "unknown members");
     }
 
@@ -194,7 +194,7 @@ mod lines {
             match next {
                 None => return lines,
                 Some(Line::Frame(line)) => lines.push(String::from_utf8_lossy(&line).into_owned()),
-                Some(Line::TooLong { bytes }) => lines.push(format!("too long: {bytes}")),
+                Some(Line::TooLong { bytes, .. }) => lines.push(format!("too long: {bytes}")),
             }
         }
     }
@@ -221,6 +221,18 @@ mod lines {
         check(b"123456789\nb\n", &["too long: 9", "b"]);
         check(b"a\n1234567890123456789012345\r\nb\n", &["a", "too long: 26", "b"]);
         check(b"12345678901234567890", &["too long: 20"]);
+    }
+
+    #[tokio::test]
+    async fn both_ends_of_an_over_long_line_are_kept() {
+        let line = [vec![b'a'; 300], vec![b'-'; 1000], vec![b'z'; 300]].concat();
+        for step in [1, 7, 10_000] {
+            let slow = Slow { bytes: line.clone(), step, pause: false };
+            let Some(Line::TooLong { head, tail, .. }) = LineReader::with_max(slow, 500).next().await.unwrap() else {
+                panic!("not too long");
+            };
+            assert_eq!((head, tail), (vec![b'a'; 256].into(), vec![b'z'; 256].into()));
+        }
     }
 
     #[tokio::test]

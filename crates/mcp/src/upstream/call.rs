@@ -1,0 +1,215 @@
+//! `tools/call`: one request, one answer, never sent twice once it left.
+
+use std::{borrow::Cow, sync::Arc, sync::atomic::Ordering};
+
+use serde::{
+    Deserialize,
+    de::{MapAccess, Visitor},
+};
+use serde_json::{Value, value::RawValue};
+use tokio::time::Instant;
+use toolcrib_core::ToolResult;
+use toolcrib_engine::{Backend, BoxFuture, Invocation, InvokeError};
+
+use super::{
+    header,
+    inbox::ClosingKind,
+    link::Failure,
+    mask::one_line,
+    session::{Extras, Session},
+    settings::Era,
+    supervisor::{Core, Upstream},
+};
+
+impl Backend for Upstream {
+    fn invoke<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolResult, InvokeError>> {
+        Box::pin(call(&self.core, invocation))
+    }
+}
+
+async fn call(core: &Arc<Core>, invocation: Invocation<'_>) -> Result<ToolResult, InvokeError> {
+    let started = Instant::now();
+    let deadline = invocation.context.deadline.min(started + core.settings.call_timeout);
+    if invocation.context.cancel.is_cancelled() {
+        return Err(InvokeError::Cancelled);
+    }
+    // A session that the server forgot is replaced and the call made once more: the server refused it unseen, so it
+    // did not run.
+    let mut again = true;
+    loop {
+        let session = core.ready(deadline, &invocation.context.cancel).await?;
+        let failure = match send(&session, &invocation, deadline).await {
+            Ok(result) => return finish(core, &session, result),
+            Err(failure) => failure,
+        };
+        note(core, &session, &failure);
+        match failure {
+            Failure::SessionExpired(_) if again => again = false,
+            failure => return Err(as_error(core, failure, started)),
+        }
+    }
+}
+
+async fn send(
+    session: &Arc<Session>,
+    invocation: &Invocation<'_>,
+    deadline: Instant,
+) -> Result<Box<RawValue>, Failure> {
+    let Invocation { tool, arguments, context } = invocation;
+    let headers = if session.repeats_arguments() {
+        let bindings = header::bindings(tool.input_schema()).map_err(Failure::NotSent)?;
+        header::param_headers(&bindings, arguments)
+    } else {
+        Vec::new()
+    };
+    let name = Value::from(tool.name()).to_string();
+    let members = [("name", name.as_str()), ("arguments", arguments.get())];
+    let extras = Extras {
+        name: Some(tool.name()),
+        headers,
+        cancel: Some(&context.cancel),
+        progress: context.progress.clone(),
+        meta: context.meta.as_ref(),
+    };
+    session.request("tools/call", &members, deadline, extras).await
+}
+
+/// What a failure says about the connection.
+fn note(core: &Core, session: &Session, failure: &Failure) {
+    let inbox = session.link.inbox();
+    match failure {
+        Failure::SessionExpired(text) => inbox.close(text.clone(), ClosingKind::SessionExpired),
+        Failure::NeedsCredentials(text) if text.contains("HTTP 401") => {
+            inbox.close(text.clone(), ClosingKind::Permanent);
+        }
+        Failure::NotSent(text) if session.link.is_http() && text.starts_with("cannot connect") => {
+            inbox.close(text.clone(), ClosingKind::Lost);
+        }
+        // The definition we hold is not the one the server holds (2026-07-28, header validation).
+        Failure::Rpc(error) if error.code == crate::wire::code::HEADER_MISMATCH => inbox.list_changed.notify_one(),
+        _ => {}
+    }
+    if !matches!(failure, Failure::Rpc(_) | Failure::Cancelled) {
+        core.facts.now.lock().last_error = Some(core.mask.apply(&failure.text()));
+    }
+}
+
+fn finish(core: &Core, session: &Session, result: Box<RawValue>) -> Result<ToolResult, InvokeError> {
+    core.served.store(true, Ordering::Relaxed);
+    let (size, limit) = (result.get().len(), core.settings.limits.result_bytes);
+    if size > limit {
+        return Err(InvokeError::BadAnswer(format!("the result has {size} bytes; the limit is {limit}")));
+    }
+    let result = if session.hello.era == Era::Modern { complete(result)? } else { result };
+    ToolResult::from_raw(result).map_err(|error| InvokeError::BadAnswer(error.to_string()))
+}
+
+/// A modern result without its `resultType`, which belongs to the hop; only complete ones are results of a call.
+fn complete(result: Box<RawValue>) -> Result<Box<RawValue>, InvokeError> {
+    #[derive(Deserialize)]
+    struct Head<'a> {
+        #[serde(default, rename = "resultType", borrow)]
+        kind: Option<Cow<'a, str>>,
+    }
+    let kind = match serde_json::from_str::<Head<'_>>(result.get()) {
+        Ok(Head { kind }) => kind,
+        Err(error) => return Err(InvokeError::BadAnswer(format!("the result cannot be used: {error}"))),
+    };
+    match kind.as_deref() {
+        None => Ok(result),
+        Some("complete") => Ok(without(&result, "resultType").unwrap_or(result)),
+        Some("input_required") => Err(InvokeError::BadAnswer(
+            "the server asks for input (from the user or a model) before it answers, which is not supported here; call the tool with all it needs"
+                .to_owned(),
+        )),
+        Some(kind) => {
+            let kind = one_line(kind, 40);
+            Err(InvokeError::BadAnswer(format!("the server answered with '{kind}' instead of a result, which is not supported")))
+        }
+    }
+}
+
+/// The object without one member; the texts of the others stay as they are.
+fn without(object: &RawValue, name: &str) -> Option<Box<RawValue>> {
+    let Members(members) = serde_json::from_str(object.get()).ok()?;
+    let members: Vec<String> = members
+        .into_iter()
+        .filter(|(key, _)| key != name)
+        .map(|(key, value)| format!("{}:{}", Value::from(key), value.get()))
+        .collect();
+    RawValue::from_string(format!("{{{}}}", members.join(","))).ok()
+}
+
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Vec<(String, &'de RawValue)>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(InOrder).map(Members)
+    }
+}
+
+fn as_error(core: &Core, failure: Failure, started: Instant) -> InvokeError {
+    let named = |text: &str| format!("server '{}': {}", core.settings.name, core.mask.apply(text));
+    match failure {
+        Failure::NotSent(text) | Failure::NeedsCredentials(text) | Failure::SessionExpired(text) => {
+            InvokeError::Unavailable(named(&text))
+        }
+        Failure::Status { text, ran: false, .. } => InvokeError::Unavailable(named(&text)),
+        Failure::Status { text, ran: true, .. } | Failure::Lost(text) => {
+            InvokeError::Unknown(named(&format!("{text}; the tool may or may not have run")))
+        }
+        Failure::Rpc(error) => InvokeError::Refused {
+            code: error.code,
+            message: error.message,
+            data: error.data.and_then(|data| serde_json::from_str(data.get()).ok()),
+        },
+        Failure::TimedOut => InvokeError::TimedOut(started.elapsed()),
+        Failure::Cancelled => InvokeError::Cancelled,
+        Failure::Unusable(text) => InvokeError::BadAnswer(named(&text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn a_complete_result_loses_only_its_type() {
+        let text = r#"{ "content":[ {"n":1.0} ],"resultType":"complete", "a\u0062":12345678901234567890123}"#;
+        let result = complete(raw(text)).unwrap();
+        assert_eq!(result.get(), r#"{"content":[ {"n":1.0} ],"ab":12345678901234567890123}"#);
+        assert_eq!(complete(raw(r#"{ "x":1 }"#)).unwrap().get(), r#"{ "x":1 }"#);
+    }
+
+    #[test]
+    fn anything_but_a_result_is_said_plainly() {
+        for (text, reason) in [
+            (r#"{"resultType":"input_required","requestState":"s"}"#, "asks for input"),
+            (r#"{"resultType":"task"}"#, "'task'"),
+            (r#"{"resultType":7}"#, "cannot be used"),
+        ] {
+            let error = complete(raw(text)).unwrap_err();
+            assert!(matches!(error, InvokeError::BadAnswer(_)) && error.to_string().contains(reason), "{error}");
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! What arrives from a server, whatever the transport: answers go to who waits for them, the rest is handled or counted.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
+use tokio::{
+    sync::{Notify, oneshot},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+use toolcrib_engine::{Progress, ProgressSink};
+
+use super::{
+    link::Failure,
+    mask::one_line,
+    report::{Facts, count},
+};
+use crate::wire::{self, Id, Message, RpcError, WireError, code};
+
+// The 2025-03-26 revision knew batches; no server is known to send large ones.
+const MAX_BATCH: usize = 1_000;
+// Shown of a stray line, in debug logs only.
+const STRAY_CHARS: usize = 120;
+
+/// How a request ended, as its waiter gets to know it.
+pub(super) type Answer = Result<Box<RawValue>, Failure>;
+
+/// Whether a request may have reached the server: decided once, by whoever comes first.
+#[derive(Clone, Default)]
+pub(super) struct Sent(Arc<AtomicU8>);
+
+const WAITING: u8 = 0;
+const LEFT: u8 = 1;
+const WITHDRAWN: u8 = 2;
+
+impl Sent {
+    /// The request is about to leave; false when it was withdrawn and must not.
+    pub(super) fn leave(&self) -> bool {
+        self.0.compare_exchange(WAITING, LEFT, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Takes the request back; false when it may have reached the server already.
+    pub(super) fn withdraw(&self) -> bool {
+        let before = self.0.compare_exchange(WAITING, WITHDRAWN, Ordering::AcqRel, Ordering::Acquire);
+        before.is_ok() || before == Err(WITHDRAWN)
+    }
+}
+
+struct Waiter {
+    answer: oneshot::Sender<Answer>,
+    progress: Option<ProgressSink>,
+    sent: Sent,
+}
+
+/// The incoming side of one connection.
+pub(super) struct Inbox {
+    source: String,
+    facts: Arc<Facts>,
+    waiting: Mutex<HashMap<u64, Waiter>>,
+    max_waiting: usize,
+    /// Woken when the server says that its tools changed; one pending wake is kept (F9).
+    pub(super) list_changed: Notify,
+    closed: CancellationToken,
+    reason: Mutex<Option<Closing>>,
+    stray: Throttle,
+    log: Throttle,
+}
+
+/// Why a connection ended.
+#[derive(Clone, Debug)]
+pub(super) struct Closing {
+    pub(super) reason: String,
+    pub(super) kind: ClosingKind,
+}
+
+/// What follows from the end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ClosingKind {
+    /// Try again after a wait.
+    Lost,
+    /// Connect again at once: the server forgot the session but is there.
+    SessionExpired,
+    /// Trying again is pointless until somebody acts.
+    Permanent,
+    /// We ended it.
+    Ours,
+}
+
+/// A place in the list of waiters; leaves it when dropped.
+pub(super) struct Place {
+    inbox: Arc<Inbox>,
+    id: u64,
+    pub(super) answer: oneshot::Receiver<Answer>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.inbox.waiting.lock().remove(&self.id);
+    }
+}
+
+impl Inbox {
+    pub(super) fn new(source: String, facts: Arc<Facts>, max_waiting: usize) -> Arc<Self> {
+        Arc::new(Self {
+            source,
+            facts,
+            waiting: Mutex::default(),
+            max_waiting,
+            list_changed: Notify::new(),
+            closed: CancellationToken::new(),
+            reason: Mutex::default(),
+            stray: Throttle::new(1, Duration::from_mins(1)),
+            log: Throttle::new(20, Duration::from_secs(1)),
+        })
+    }
+
+    /// Takes a place for the answer to `id`.
+    pub(super) fn expect(
+        self: &Arc<Self>,
+        id: u64,
+        progress: Option<ProgressSink>,
+        sent: Sent,
+    ) -> Result<Place, Failure> {
+        let (sender, answer) = oneshot::channel();
+        let mut waiting = self.waiting.lock();
+        if let Some(closing) = self.closing() {
+            return Err(Failure::NotSent(closing.reason));
+        }
+        if waiting.len() >= self.max_waiting {
+            return Err(Failure::NotSent(format!(
+                "{} requests are waiting for this server already; try again when some are done",
+                self.max_waiting
+            )));
+        }
+        waiting.insert(id, Waiter { answer: sender, progress, sent });
+        Ok(Place { inbox: self.clone(), id, answer })
+    }
+
+    /// Marks the connection as ended and fails everyone who waits (F1). Only the first reason counts.
+    pub(super) fn close(&self, reason: impl Into<String>, kind: ClosingKind) {
+        let reason = reason.into();
+        {
+            let mut slot = self.reason.lock();
+            if slot.is_some() {
+                return;
+            }
+            *slot = Some(Closing { reason: reason.clone(), kind });
+        }
+        self.closed.cancel();
+        let waiters: Vec<Waiter> = self.waiting.lock().drain().map(|(_, waiter)| waiter).collect();
+        for waiter in waiters {
+            let failure =
+                if waiter.sent.withdraw() { Failure::NotSent(reason.clone()) } else { Failure::Lost(reason.clone()) };
+            let _ = waiter.answer.send(Err(failure));
+        }
+    }
+
+    /// Cancelled once the connection has ended.
+    pub(super) fn closed(&self) -> &CancellationToken {
+        &self.closed
+    }
+
+    /// Why the connection ended, if it has.
+    pub(super) fn closing(&self) -> Option<Closing> {
+        self.reason.lock().clone()
+    }
+
+    /// Takes one frame; gives what has to be sent back, if anything.
+    pub(super) fn frame(&self, bytes: &[u8]) -> Vec<Message> {
+        match wire::parse(bytes) {
+            Ok(message) => self.message(message).into_iter().collect(),
+            Err(WireError::Batch) => {
+                let Some(items) = wire::split_batch(bytes, MAX_BATCH) else {
+                    self.stray("a batch that is empty or too large", bytes);
+                    return Vec::new();
+                };
+                let messages = items.iter().filter_map(|item| match wire::parse(item.get().as_bytes()) {
+                    Ok(message) => self.message(message),
+                    Err(error) => {
+                        self.unusable(&error, item.get().as_bytes());
+                        None
+                    }
+                });
+                messages.collect()
+            }
+            Err(error) => {
+                self.unusable(&error, bytes);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Counts something that is no message. Said once a minute at most (F5); its text only in debug logs.
+    pub(super) fn stray(&self, what: &str, bytes: &[u8]) {
+        count(&self.facts.stray_lines);
+        if self.stray.allows() {
+            tracing::warn!(source = %self.source, "{what} on the protocol stream; ignored");
+        }
+        let head = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * STRAY_CHARS)]);
+        tracing::trace!(source = %self.source, text = %one_line(&head, STRAY_CHARS), "ignored");
+    }
+
+    fn unusable(&self, error: &WireError, bytes: &[u8]) {
+        self.stray("text that is no message", bytes);
+        // A broken answer is an answer still: its waiter must not wait for the deadline.
+        if let Some(id) = error.id().and_then(Id::as_u64) {
+            self.fail(id, Failure::Unusable(format!("the answer cannot be used: {error}")));
+        }
+    }
+
+    /// Fails one waiter, if it is there.
+    pub(super) fn fail(&self, id: u64, failure: Failure) {
+        let waiter = self.waiting.lock().remove(&id);
+        if let Some(waiter) = waiter {
+            let _ = waiter.answer.send(Err(failure));
+        }
+    }
+
+    /// Takes one message; gives the reply to a server's request.
+    pub(super) fn message(&self, message: Message) -> Option<Message> {
+        match message {
+            Message::Response { id, result } => self.answer(&id, Ok(result)),
+            Message::Error { id: Some(id), error } => self.answer(&id, Err(Failure::Rpc(error))),
+            Message::Error { id: None, error } => {
+                count(&self.facts.dropped_replies);
+                tracing::debug!(source = %self.source, code = error.code, "error without an id");
+            }
+            Message::Request { id, method, .. } => return Some(reply(id, &method)),
+            Message::Notification { method, params } => self.notification(&method, params.as_deref()),
+        }
+        None
+    }
+
+    fn answer(&self, id: &Id, answer: Answer) {
+        let waiter = id.as_u64().and_then(|id| self.waiting.lock().remove(&id));
+        // The first answer wins; what nobody waits for is counted (F11).
+        let taken = waiter.is_some_and(|waiter| waiter.answer.send(answer).is_ok());
+        if !taken {
+            count(&self.facts.dropped_replies);
+        }
+    }
+
+    fn notification(&self, method: &str, params: Option<&RawValue>) {
+        match method {
+            "notifications/tools/list_changed" => self.list_changed.notify_one(),
+            "notifications/progress" => self.progress(params),
+            "notifications/cancelled" => self.cancelled(params),
+            "notifications/message" if self.log.allows() => {
+                let text = params.map(|raw| one_line(raw.get(), 500)).unwrap_or_default();
+                tracing::debug!(source = %self.source, %text, "log message of the server");
+            }
+            _ => {}
+        }
+    }
+
+    fn progress(&self, params: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        struct Token {
+            #[serde(rename = "progressToken")]
+            token: Id,
+        }
+        let Some(raw) = params else { return };
+        let Ok(Token { token }) = serde_json::from_str(raw.get()) else { return };
+        let sink =
+            token.as_u64().and_then(|id| self.waiting.lock().get(&id).and_then(|waiter| waiter.progress.clone()));
+        let Some(sink) = sink else { return };
+        if let Ok(Value::Object(mut params)) = serde_json::from_str(raw.get()) {
+            // The token is ours, the caller has its own. `shift_remove` keeps the order of the others.
+            params.shift_remove("progressToken");
+            sink(Progress { params: Value::Object(params) });
+        }
+    }
+
+    /// A server ends a subscription this way (2026-07-28, stdio).
+    fn cancelled(&self, params: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        struct Cancelled {
+            #[serde(rename = "requestId")]
+            id: Id,
+        }
+        if let Some(Cancelled { id }) = params.and_then(|raw| serde_json::from_str(raw.get()).ok())
+            && let Some(id) = id.as_u64()
+        {
+            self.fail(id, Failure::Lost("the server cancelled the request".to_owned()));
+        }
+    }
+}
+
+/// We declare no capabilities, so all a server may ask is whether we are there.
+fn reply(id: Id, method: &str) -> Message {
+    match method {
+        "ping" => match to_raw_value(&Value::Object(serde_json::Map::new())) {
+            Ok(result) => Message::Response { id, result },
+            Err(_) => refusal(id, method),
+        },
+        _ => refusal(id, method),
+    }
+}
+
+fn refusal(id: Id, method: &str) -> Message {
+    let method = one_line(method, 80);
+    Message::Error {
+        id: Some(id),
+        error: RpcError::new(code::METHOD_NOT_FOUND, format!("'{method}' is not supported")),
+    }
+}
+
+/// At most so many per window.
+struct Throttle {
+    most: u64,
+    window: Duration,
+    since: Mutex<Option<Instant>>,
+    seen: AtomicU64,
+}
+
+impl Throttle {
+    fn new(most: u64, window: Duration) -> Self {
+        Self { most, window, since: Mutex::default(), seen: AtomicU64::new(0) }
+    }
+
+    fn allows(&self) -> bool {
+        let now = Instant::now();
+        let mut since = self.since.lock();
+        if since.is_none_or(|since| now.duration_since(since) >= self.window) {
+            *since = Some(now);
+            self.seen.store(0, Ordering::Relaxed);
+        }
+        self.seen.fetch_add(1, Ordering::Relaxed) < self.most
+    }
+}

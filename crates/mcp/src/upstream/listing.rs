@@ -1,0 +1,166 @@
+//! `tools/list`: every page, all or nothing, as raw values.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+use tokio::time::Instant;
+
+use super::{
+    header,
+    link::Failure,
+    mask::one_line,
+    session::{Extras, Session},
+    settings::UpstreamLimits,
+};
+use crate::wire::code;
+
+// A listing that is parsed in one go on the async threads at most; longer ones go to a blocking thread.
+const INLINE_BYTES: usize = 256 * 1024;
+
+/// A complete listing.
+pub(super) struct Listing {
+    /// The definitions as sent, in the server's order.
+    pub(super) items: Vec<Value>,
+    /// Tools left out, each with the reason.
+    pub(super) refused: Vec<String>,
+    /// How long the server says the list holds.
+    pub(super) ttl: Option<Duration>,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    #[serde(default)]
+    tools: Option<Vec<Box<RawValue>>>,
+    #[serde(default, rename = "nextCursor")]
+    next: Option<Value>,
+    #[serde(default, rename = "ttlMs")]
+    ttl: Option<Value>,
+}
+
+/// Lists the tools. An error says what is wrong with the listing as a whole; single bad tools are passed on for
+/// ingestion to set aside.
+pub(super) async fn list(
+    session: &Arc<Session>,
+    limits: &UpstreamLimits,
+    deadline: Instant,
+) -> Result<Listing, String> {
+    let mut listing = Listing { items: Vec::new(), refused: Vec::new(), ttl: None };
+    let mut cursor: Option<String> = None;
+    let mut seen = HashSet::new();
+    for page in 0.. {
+        if page >= limits.pages {
+            return Err(format!("its tool list has more than {} pages", limits.pages));
+        }
+        let text = cursor.as_ref().map(|cursor| Value::from(cursor.as_str()).to_string());
+        let members: Vec<(&str, &str)> = text.iter().map(|text| ("cursor", text.as_str())).collect();
+        let result = match session.request("tools/list", &members, deadline, Extras::default()).await {
+            Ok(result) => result,
+            // A server without tools is a server all the same.
+            Err(Failure::Rpc(error)) if error.code == code::METHOD_NOT_FOUND && page == 0 => return Ok(listing),
+            Err(failure) => return Err(format!("its tool list could not be read: {}", failure.text())),
+        };
+        let room = limits.tools - listing.items.len();
+        let (items, next, ttl) = read_page(result, room).await?;
+        listing.items.extend(items);
+        listing.ttl = listing.ttl.or(ttl);
+        match next {
+            None => break,
+            Some(next) if !seen.insert(next.clone()) => {
+                return Err(format!("its tool list repeats the cursor '{}'", one_line(&next, 80)));
+            }
+            Some(next) => cursor = Some(next),
+        }
+    }
+    if session.repeats_arguments() {
+        drop_badly_annotated(&mut listing);
+    }
+    Ok(listing)
+}
+
+type PageParts = (Vec<Value>, Option<String>, Option<Duration>);
+
+async fn read_page(result: Box<RawValue>, room: usize) -> Result<PageParts, String> {
+    if result.get().len() <= INLINE_BYTES {
+        return parse_page(&result, room);
+    }
+    let parsed = tokio::task::spawn_blocking(move || parse_page(&result, room)).await;
+    parsed.unwrap_or_else(|error| Err(format!("its tool list could not be read: {error}")))
+}
+
+fn parse_page(result: &RawValue, room: usize) -> Result<PageParts, String> {
+    let page: Page =
+        serde_json::from_str(result.get()).map_err(|error| format!("its tool list is not usable: {error}"))?;
+    let tools = page.tools.ok_or("its answer to tools/list has no 'tools'")?;
+    if tools.len() > room {
+        return Err("it lists more tools than the limit; raise limits.tools_per_server".to_owned());
+    }
+    let next = match page.next {
+        None | Some(Value::Null) => None,
+        Some(Value::String(next)) => Some(next).filter(|next| !next.is_empty()),
+        Some(_) => return Err("its tool list has a cursor that is not a text".to_owned()),
+    };
+    let ttl = page.ttl.as_ref().and_then(Value::as_u64).map(Duration::from_millis);
+    Ok((tools.iter().map(|tool| parse_tool(tool)).collect(), next, ttl))
+}
+
+/// A definition as a value. One nested too deeply to be built becomes a stub that ingestion refuses under its name,
+/// so that its siblings are served.
+fn parse_tool(raw: &RawValue) -> Value {
+    #[derive(Deserialize)]
+    struct Named {
+        name: String,
+    }
+    serde_json::from_str(raw.get()).unwrap_or_else(|error| {
+        let name = serde_json::from_str::<Named>(raw.get()).map(|named| named.name).unwrap_or_default();
+        json!({"name": name, "inputSchema": format!("unreadable: {error}")})
+    })
+}
+
+/// 2026-07-28 over HTTP: tools whose header annotations break the rules must not be served.
+fn drop_badly_annotated(listing: &mut Listing) {
+    let refused = &mut listing.refused;
+    listing.items.retain(|item| match header::bindings(&item["inputSchema"]) {
+        Ok(_) => true,
+        Err(reason) => {
+            let name = one_line(item["name"].as_str().unwrap_or_default(), 80);
+            tracing::warn!(tool = %name, %reason, "tool left out");
+            refused.push(format!("{name}: {}", one_line(&reason, 200)));
+            false
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn one_unreadable_tool_leaves_its_siblings_alone() {
+        let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
+        let text =
+            format!(r#"{{"tools":[{{"name":"a","x":1.0}},{{"name":"b","y":{deep}}},7],"nextCursor":"n","ttlMs":5}}"#);
+        let (items, next, ttl) = parse_page(&raw(&text), 10).unwrap();
+        assert_eq!(items[0], json!({"name": "a", "x": 1.0}));
+        assert_eq!(items[1]["name"], "b");
+        assert!(items[1]["inputSchema"].is_string());
+        assert_eq!(items[2], 7);
+        assert_eq!((next.as_deref(), ttl), (Some("n"), Some(Duration::from_millis(5))));
+    }
+
+    #[test]
+    fn a_page_that_is_no_page_fails_whole() {
+        for text in
+            ["[]", "{}", r#"{"tools":null}"#, r#"{"tools":{}}"#, r#"{"tools":[],"nextCursor":5}"#, r#"{"tools":[1,2]}"#]
+        {
+            assert!(parse_page(&raw(text), 1).is_err(), "{text}");
+        }
+        for text in [r#"{"tools":[]}"#, r#"{"tools":[],"nextCursor":null}"#, r#"{"tools":[],"nextCursor":""}"#] {
+            assert_eq!(parse_page(&raw(text), 1).unwrap().1, None, "{text}");
+        }
+    }
+}
