@@ -134,7 +134,7 @@ impl Default for ServerOptions {
             waiting: 256,
             subscriptions: 32,
             list_ttl: Duration::from_secs(5),
-            discover_ttl: Duration::from_secs(60),
+            discover_ttl: Duration::from_mins(1),
             cancel_grace: Duration::from_secs(30),
         }
     }

@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Admission, Caller, Frame, FrameKind, Outbox, Protocol, Server, call, error_frame, frame::notification_frame, legacy,
-    modern, params::Params, protocol::META_VERSION, subscription,
+    Admission, Caller, Frame, FrameKind, Outbox, Protocol, Server, call, error_frame, frame::notification_frame,
+    legacy, modern, params::Params, protocol::META_VERSION, subscription,
 };
 use crate::wire::{self, Id, Message, RpcError, WireError, code};
 

@@ -70,7 +70,10 @@ fn initialize(connection: &Arc<Connection>, id: &Id, params: &Params) -> Result<
     };
     let instructions = connection.server.service.instructions(&caller);
     if !connection.initialized(protocol, caller) {
-        return Err(RpcError::new(code::INVALID_REQUEST, "initialize came a second time; open a new connection instead"));
+        return Err(RpcError::new(
+            code::INVALID_REQUEST,
+            "initialize came a second time; open a new connection instead",
+        ));
     }
     let mut result = format!(
         r#"{{"protocolVersion":"{protocol}","capabilities":{{"tools":{{"listChanged":true}}}},"serverInfo":{}"#,

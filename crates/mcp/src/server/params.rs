@@ -33,7 +33,11 @@ impl Params {
 
     /// A member as it was written; `null` counts as absent.
     pub(super) fn get(&self, name: &str) -> Option<&RawValue> {
-        self.members.iter().find(|(key, _)| key == name).map(|(_, value)| &**value).filter(|value| value.get() != "null")
+        self.members
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| &**value)
+            .filter(|value| value.get() != "null")
     }
 
     /// A text member.

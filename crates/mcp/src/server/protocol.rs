@@ -104,10 +104,6 @@ impl Peek {
             Some(Value::String(text)) => Some(text),
             _ => None,
         };
-        Self {
-            version: text(meta.and_then(|meta| meta.version)),
-            name: text(shape.name),
-            arguments: shape.arguments,
-        }
+        Self { version: text(meta.and_then(|meta| meta.version)), name: text(shape.name), arguments: shape.arguments }
     }
 }

@@ -26,12 +26,7 @@ pub struct StdioOptions {
 
 impl Default for StdioOptions {
     fn default() -> Self {
-        Self {
-            max_line: DEFAULT_MAX_LINE,
-            queue: 256,
-            drain: Duration::from_secs(10),
-            flush: Duration::from_secs(2),
-        }
+        Self { max_line: DEFAULT_MAX_LINE, queue: 256, drain: Duration::from_secs(10), flush: Duration::from_secs(2) }
     }
 }
 
@@ -62,8 +57,7 @@ where
             match lines.next().await {
                 Ok(Some(Line::Frame(line))) => connection.take_bytes(&line, &out).await,
                 Ok(Some(Line::TooLong { bytes, .. })) => {
-                    let message =
-                        format!("a message of {bytes} bytes is over the limit of {} bytes", options.max_line);
+                    let message = format!("a message of {bytes} bytes is over the limit of {} bytes", options.max_line);
                     let error = RpcError::new(code::INVALID_REQUEST, message);
                     super::connection::send(&out, error_frame(None, &error)).await;
                 }

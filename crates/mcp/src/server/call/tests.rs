@@ -34,10 +34,7 @@ fn legacy_clients_get_the_bytes_less_what_they_cannot_have() {
         r#"{"content":[{"type":"text","text":"[1]"}],"isError":false}"#,
     );
     // Without such a text, one is made.
-    legacy(
-        r#"{"content":[ ],"structuredContent":["a"]}"#,
-        r#"{"content":[{"type":"text","text":"[\"a\"]"}]}"#,
-    );
+    legacy(r#"{"content":[ ],"structuredContent":["a"]}"#, r#"{"content":[{"type":"text","text":"[\"a\"]"}]}"#);
     legacy(r#"{"structuredContent":null,"_meta":{}}"#, r#"{"content":[{"type":"text","text":"null"}],"_meta":{}}"#);
 }
 

@@ -20,18 +20,18 @@ fn a_key_given_twice_is_refused_at_any_depth() {
     refuses(r#"{"n":1e400}"#, "out of range");
     refuses(&format!(r#"{{"arguments":{}{}}}"#, "[".repeat(200), "]".repeat(200)), "recursion limit");
     // The same key in two objects is fine, and so are keys that only look alike.
-    read(r#"{"a":{"x":1},"b":{"x":1},"arguments":{"Path":1,"path":2,"PATH":3,"pat\u0000h":4,"to\u212Aen":5,"token":6}}"#)
-        .unwrap();
+    read(
+        r#"{"a":{"x":1},"b":{"x":1},"arguments":{"Path":1,"path":2,"PATH":3,"pat\u0000h":4,"to\u212Aen":5,"token":6}}"#,
+    )
+    .unwrap();
 }
 
 #[test]
 fn members_keep_their_text() {
-    let params = read(r#"{"name":"t","arguments": { "n":123456789012345678901234567890 ,"z":-0 },"null":null}"#).unwrap();
+    let params =
+        read(r#"{"name":"t","arguments": { "n":123456789012345678901234567890 ,"z":-0 },"null":null}"#).unwrap();
     assert_eq!(params.required_text("name").unwrap(), "t");
-    assert_eq!(
-        params.object("arguments").unwrap().unwrap().get(),
-        r#"{ "n":123456789012345678901234567890 ,"z":-0 }"#
-    );
+    assert_eq!(params.object("arguments").unwrap().unwrap().get(), r#"{ "n":123456789012345678901234567890 ,"z":-0 }"#);
     assert!(params.get("null").is_none());
     assert!(params.object("name").is_err());
     assert!(params.text("arguments").is_err());

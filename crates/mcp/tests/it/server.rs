@@ -1,0 +1,7 @@
+//! The protocol as a client sees it, line by line.
+
+mod fake;
+mod flow;
+mod legacy;
+mod modern;
+mod stdio;
