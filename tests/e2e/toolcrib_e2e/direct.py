@@ -38,6 +38,8 @@ class Reference:
 async def ask(entry: ServerEntry, scratch: Scratch, website: str, era: str) -> tuple[list[Any], dict[str, Any]]:
     """Starts one server, lists it and makes its calls of the plan."""
     env = {**scratch.environment(), **entry.env}
+    # What a gateway must not hand on is not there to begin with.
+    del env["E2E_PARENT_SECRET"], env["E2E_GATEWAY_MARK"]
     replies = {}
     with scratch.log.open("a") as log:
         async with open_stdio(entry.command, entry.args, env, era, log) as session:

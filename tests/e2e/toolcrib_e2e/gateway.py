@@ -139,7 +139,7 @@ class Toolcrib:
     def pid(self) -> int:
         """The serving process, wherever it was started from."""
         for found in marked(self.scratch.mark):
-            if not found.server and found.command.startswith(self.binary) and " serve " in f"{found.command} ":
+            if not found.server and f"{self.binary} serve " in found.command:
                 return found.pid
         raise Failed("toolcrib is not running")
 

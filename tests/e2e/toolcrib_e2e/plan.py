@@ -20,6 +20,8 @@ class Call:
     volatile: tuple[str, ...] = ()
     # Says which of several calls of one tool this is.
     note: str = ""
+    # Not for `mcpdo`: its own protocol between command and connection breaks at these characters.
+    one_line: bool = True
 
     @property
     def label(self) -> str:
@@ -41,7 +43,8 @@ def calls(scratch: Scratch, website: str) -> list[Call]:
 def _everything() -> list[Call]:
     s = "everything"
     return [
-        Call(s, "echo", {"message": "Grüße, 東京 🦀 \"quoted\" \\ \u2028 end"}),
+        Call(s, "echo", {"message": "Grüße, 東京 🦀 \"quoted\" \\ end"}),
+        Call(s, "echo", {"message": "separators \u2028 \u2029 \x85 and \x00"}, note="separators", one_line=False),
         Call(s, "get-annotated-message", {"messageType": "error", "includeImage": True}),
         Call(s, "get-annotated-message", {"messageType": "debug"}, note="no image"),
         Call(s, "get-env", {}, volatile=("environment",)),

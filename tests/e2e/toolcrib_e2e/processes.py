@@ -47,7 +47,9 @@ def _state(entry: Path) -> str:
 
 
 def servers_of(mark: str, server: str) -> list[int]:
-    return [found.pid for found in marked(mark, servers_only=True) if found.server == server]
+    """The processes of one server, without the guard that toolcrib puts between itself and a server."""
+    found = marked(mark, servers_only=True)
+    return [process.pid for process in found if process.server == server and " __guard " not in process.command]
 
 
 def kill(pids: list[int], number: int = signal.SIGKILL) -> None:

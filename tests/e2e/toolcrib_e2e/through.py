@@ -14,7 +14,7 @@ from . import plan
 from .direct import Reference
 from .equality import expect_equal, normalised
 from .gateway import BRIDGE, Toolcrib, call, describe, leaving_nothing, matches, ready, search
-from .inspector import Inspector, held_connection
+from .inspector import HeldConnection, Inspector, held_connection
 from .installed import Installed
 from .report import Failed, Report, expect, in_one_line
 from .scratch import Scratch
@@ -97,6 +97,8 @@ class Group:
         silent = 0
         equal: dict[str, int] = {}
         for planned in plan.calls(scratch, self.website):
+            if isinstance(client, HeldConnection) and not planned.one_line:
+                continue
             label = f"{self.name}: {planned.label}"
             try:
                 async with asyncio.timeout(40):
