@@ -31,13 +31,19 @@ pub fn changes(old: &Config, new: &Config) -> ConfigChange {
     for (name, server) in new.servers.iter().filter(|(_, server)| server.is_enabled()) {
         match old.servers.get(name).filter(|old| old.is_enabled()) {
             None => change.added.push(name.clone()),
-            Some(before) if before.fingerprint() != server.fingerprint() => change.changed.push(name.clone()),
+            Some(before) if !before.can_stay(server) => change.changed.push(name.clone()),
             Some(_) => {}
         }
     }
     change.removed.extend(old.servers.keys().filter(|name| used(old, name) && !used(new, name)).cloned());
     let rest = |config: &Config| Config { servers: std::collections::BTreeMap::new(), ..config.clone() };
-    change.settings = rest(old) != rest(new);
+    let filters = |config: &Config| -> Vec<_> {
+        let parts = |(name, server): (&String, &crate::ServerConfig)| {
+            (name.clone(), server.include.clone(), server.exclude.clone(), server.call_timeout_ms)
+        };
+        config.servers.iter().map(parts).collect()
+    };
+    change.settings = rest(old) != rest(new) || filters(old) != filters(new);
     if old.gateway != new.gateway {
         change.restart.push("gateway");
     }

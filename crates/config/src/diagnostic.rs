@@ -1,8 +1,13 @@
 //! What is wrong with a configuration, where, and what to do.
 
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use serde::Serialize;
+
+use crate::document::Place;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -25,6 +30,9 @@ pub struct Diagnostic {
     /// Line, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
+    /// Column in characters, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
     /// Key path, such as `servers.github.url`; empty for the whole file.
     pub key: String,
     /// What is wrong.
@@ -41,6 +49,7 @@ impl Diagnostic {
             severity: Severity::Warning,
             file: None,
             line: None,
+            column: None,
             key: key.into(),
             message: message.into(),
             hint: None,
@@ -50,6 +59,15 @@ impl Diagnostic {
     /// An error about a key.
     pub fn error(key: impl Into<String>, message: impl Into<String>) -> Self {
         Self { severity: Severity::Error, ..Self::warning(key, message) }
+    }
+
+    /// With the file, and the place in it where that is known.
+    #[must_use]
+    pub fn at(mut self, file: &Path, place: Option<Place>) -> Self {
+        self.file = Some(file.to_owned());
+        self.line = place.map(|place| place.line);
+        self.column = place.map(|place| place.column);
+        self
     }
 
     /// With advice.
@@ -66,6 +84,9 @@ impl fmt::Display for Diagnostic {
             write!(f, "{}:", file.display())?;
             if let Some(line) = self.line {
                 write!(f, "{line}:")?;
+                if let Some(column) = self.column {
+                    write!(f, "{column}:")?;
+                }
             }
             write!(f, " ")?;
         }

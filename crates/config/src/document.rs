@@ -4,6 +4,18 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use self::{
+    syntax::Broken,
+    tree::{Flattened, Kind, Node, Places},
+};
+use crate::Diagnostic;
+
+mod dialect;
+mod syntax;
+mod tree;
+
+pub use self::tree::Place;
+
 /// Largest configuration file in bytes.
 pub const MAX_FILE: usize = 4 * 1024 * 1024;
 
@@ -75,137 +87,142 @@ pub struct Document {
     pub tree: Map<String, Value>,
     /// Whether it is ours (unknown keys are worth a word) or another client's (they are not).
     pub own: bool,
-    text: String,
+    /// Findings that only the file itself can give, such as keys written twice.
+    pub findings: Vec<Diagnostic>,
+    places: Places,
 }
 
 impl Document {
     /// Parses a file's bytes.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self, SyntaxError> {
-        let fail = |line, column, message: String| SyntaxError { file: path.to_owned(), line, column, message };
+        let fail = |place: Option<Place>, message: String| SyntaxError {
+            file: path.to_owned(),
+            line: place.map(|place| place.line),
+            column: place.map(|place| place.column),
+            message,
+        };
         if bytes.len() > MAX_FILE {
-            return Err(fail(None, None, format!("it is larger than {MAX_FILE} bytes, which no configuration is")));
+            return Err(fail(None, format!("it is larger than {MAX_FILE} bytes, which no configuration is")));
         }
         let text = std::str::from_utf8(bytes).map_err(|error| {
-            let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
-            fail(Some(line), None, "it is not UTF-8 text; save it as UTF-8".to_owned())
+            let good = &bytes[..error.valid_up_to()];
+            let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+            let start = good.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            let column = String::from_utf8_lossy(&good[start..]).chars().count() + 1;
+            fail(Some(Place { line, column }), "it is not UTF-8 text; save it as UTF-8".to_owned())
         })?;
         let text = text.trim_start_matches('\u{feff}');
-        let value = if text.trim().is_empty() { Value::Object(Map::new()) } else { parse_text(path, text)? };
-        if too_deep(&value, MAX_DEPTH) {
-            return Err(fail(None, None, format!("it is nested deeper than {MAX_DEPTH} levels")));
-        }
-        let Value::Object(tree) = value else {
-            return Err(fail(Some(1), None, "it holds no keys; a configuration is a set of keys".to_owned()));
+        let (language, node) = match Format::of(path, text) {
+            _ if text.trim().is_empty() => ("", Ok(Node { place: Place::default(), kind: Kind::Map(Vec::new()) })),
+            Format::Toml => ("TOML", syntax::toml(text)),
+            Format::Yaml => ("YAML", syntax::yaml(text)),
+            Format::Json => ("JSON", syntax::json(text)),
         };
-        let own = path.file_stem().is_some_and(|stem| stem.to_string_lossy().starts_with("toolcrib"));
-        let (tree, foreign) = gather_servers(tree);
-        Ok(Self { path: path.to_owned(), tree, own: own || !foreign, text: text.to_owned() })
-    }
-
-    /// The line of a key path, found by looking for its parts one after the other. Not for very large files, where
-    /// the search would take longer than the loading.
-    pub fn line_of(&self, key: &str) -> Option<usize> {
-        const MAX_SEARCHED: usize = 128 * 1024;
-        if self.text.len() > MAX_SEARCHED {
-            return None;
+        let node = node.map_err(|Broken { place, message }| fail(place, format!("it is not valid {language}: {message}")))?;
+        if let Some(place) = too_deep(&node, MAX_DEPTH) {
+            return Err(fail(Some(place), format!("it is nested deeper than {MAX_DEPTH} levels")));
         }
-        let mut at = 0;
-        for part in key.split('.') {
-            let part = part.split('[').next().unwrap_or(part);
-            let alternatives: &[&str] =
-                if part == "servers" { &["servers", "mcpServers", "mcp_servers"] } else { &[part] };
-            let next = alternatives.iter().filter_map(|word| find_word(&self.text, word, at)).min();
-            at = next?;
-        }
-        Some(self.text[..at].matches('\n').count() + 1)
-    }
-}
-
-fn find_word(text: &str, word: &str, from: usize) -> Option<usize> {
-    if word.is_empty() {
-        return None;
-    }
-    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-    text.get(from..)?.match_indices(word).map(|(at, _)| at + from).find(|at| {
-        let before = text[..*at].chars().next_back();
-        let after = text[*at + word.len()..].chars().next();
-        !before.is_some_and(is_word) && !after.is_some_and(is_word)
-    })
-}
-
-fn parse_text(path: &Path, text: &str) -> Result<Value, SyntaxError> {
-    let fail = |line, column, message: String| SyntaxError { file: path.to_owned(), line, column, message };
-    match Format::of(path, text) {
-        Format::Toml => toml::from_str::<Value>(text).map_err(|error| {
-            let (line, column) = error.span().map(|span| position(text, span.start)).unzip();
-            fail(line, column, format!("it is not valid TOML: {}", error.message()))
-        }),
-        Format::Yaml => serde_saphyr::from_str::<Value>(text).map_err(|error| {
-            let place = error.location();
-            let line = place.map(|place| usize::try_from(place.line()).unwrap_or(0));
-            let column = place.map(|place| usize::try_from(place.column()).unwrap_or(0));
-            let message = error.to_string();
-            fail(line, column, format!("it is not valid YAML: {}", message.lines().next().unwrap_or_default()))
-        }),
-        Format::Json => {
-            let options = jsonc_parser::ParseOptions::default();
-            match jsonc_parser::parse_to_serde_value::<Value>(text, &options) {
-                Ok(value) => Ok(value),
-                Err(error) => {
-                    let (line, column) = (error.line_display(), error.column_display());
-                    Err(fail(Some(line), Some(column), format!("it is not valid JSON: {}", error.kind())))
-                }
+        let pairs = match node.kind {
+            Kind::Map(pairs) => pairs,
+            // A YAML file with nothing but comments.
+            Kind::Scalar(Value::Null) => Vec::new(),
+            Kind::Scalar(_) | Kind::List(_) => {
+                return Err(fail(Some(node.place), "it holds no keys; a configuration is a set of keys".to_owned()));
+            }
+        };
+        let mut document = Self {
+            path: path.to_owned(),
+            tree: Map::new(),
+            own: path.file_stem().is_some_and(|stem| stem.to_string_lossy().starts_with("toolcrib")),
+            findings: Vec::new(),
+            places: Places::default(),
+        };
+        let pairs = document.gather_servers(pairs);
+        let mut flattened = Flattened::default();
+        document.tree = flattened.map(pairs, "");
+        document.places = flattened.places;
+        for (key, place) in flattened.valueless {
+            if key.ends_with(".allow") {
+                let finding = Diagnostic::warning(key, "has no value, which counts as left out: everything is allowed");
+                document.findings.push(finding.hint("write [] to allow nothing").at(path, Some(place)));
             }
         }
-    }
-}
-
-fn position(text: &str, offset: usize) -> (usize, usize) {
-    let before = text.get(..offset).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    (line, column)
-}
-
-fn too_deep(value: &Value, left: usize) -> bool {
-    match value {
-        Value::Array(items) => left == 0 || items.iter().any(|item| too_deep(item, left - 1)),
-        Value::Object(map) => left == 0 || map.values().any(|item| too_deep(item, left - 1)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    }
-}
-
-/// Brings the servers of any client's file under `servers`, and says whether the file is a client's:
-/// `mcpServers` (Claude Desktop, Claude Code, Cursor), `mcp.servers` (VS Code settings), `mcp_servers` (Codex), `servers`
-/// with `inputs` (VS Code `mcp.json`).
-fn gather_servers(mut tree: Map<String, Value>) -> (Map<String, Value>, bool) {
-    let mut servers = Map::new();
-    let mut foreign = false;
-    let mut take = |value: Option<Value>| {
-        if let Some(Value::Object(found)) = value {
-            servers.extend(found);
+        for (key, place) in flattened.repeated {
+            let finding = Diagnostic::warning(key, "written twice; the last one counts");
+            document.findings.push(finding.at(path, Some(place)));
         }
-    };
-    if matches!(tree.get("servers"), Some(Value::Object(_)) | None) {
-        foreign |= tree.contains_key("inputs");
-        take(tree.shift_remove("servers"));
+        Ok(document)
     }
-    for key in ["mcpServers", "mcp_servers"] {
-        if matches!(tree.get(key), Some(Value::Object(_))) {
-            foreign = true;
-            take(tree.shift_remove(key));
+
+    /// The place of a key path, or of the nearest key around it.
+    pub fn place_of(&self, key: &str) -> Option<Place> {
+        self.places.of(key)
+    }
+
+    /// Brings the servers of any client's file under `servers`, and notices whether the file is a client's:
+    /// `mcpServers` (Claude Desktop, Claude Code, Cursor), `mcp.servers` (VS Code settings), `mcp_servers` (Codex),
+    /// `servers` with `inputs` (VS Code `mcp.json`).
+    fn gather_servers(&mut self, pairs: Vec<(String, Node)>) -> Vec<(String, Node)> {
+        let mut foreign = false;
+        let mut lists = Vec::new();
+        let mut rest = Vec::new();
+        for (key, node) in pairs {
+            match (key.as_str(), node.kind) {
+                ("servers", kind) => lists.push(Node { place: node.place, kind }),
+                ("mcpServers" | "mcp_servers" | "mcp.servers", kind) => {
+                    foreign = true;
+                    lists.push(Node { place: node.place, kind });
+                }
+                ("mcp", Kind::Map(inner)) if inner.iter().any(|(key, _)| key == "servers") => {
+                    foreign = true;
+                    lists.extend(inner.into_iter().filter(|(key, _)| key == "servers").map(|(_, list)| list));
+                }
+                ("projects", Kind::Map(mut projects)) => {
+                    foreign = true;
+                    for (_, project) in &mut projects {
+                        if let Kind::Map(pairs) = &mut project.kind {
+                            let lists = pairs.iter_mut().filter(|(key, _)| key == "mcpServers");
+                            lists.for_each(|(_, list)| dialect::translate_servers(list));
+                        }
+                    }
+                    rest.push((key, Node { place: node.place, kind: Kind::Map(projects) }));
+                }
+                ("inputs", kind @ Kind::List(_)) => {
+                    foreign = true;
+                    rest.push((key, Node { place: node.place, kind }));
+                }
+                (_, kind) => rest.push((key, Node { place: node.place, kind })),
+            }
         }
+        self.own |= !foreign;
+        if let Some(first) = lists.first() {
+            let place = first.place;
+            let mut servers = Vec::new();
+            for mut list in lists {
+                dialect::translate_servers(&mut list);
+                match list.kind {
+                    Kind::Map(pairs) => servers.extend(pairs),
+                    Kind::Scalar(Value::Null) => {}
+                    Kind::Scalar(_) | Kind::List(_) => {
+                        let finding = Diagnostic::error("servers", "it is not a map from names to servers");
+                        self.findings.push(finding.hint("no server of it is used").at(&self.path, Some(list.place)));
+                    }
+                }
+            }
+            rest.push(("servers".to_owned(), Node { place, kind: Kind::Map(servers) }));
+        }
+        rest
     }
-    if let Some(Value::Object(mcp)) = tree.get_mut("mcp")
-        && mcp.contains_key("servers")
-    {
-        foreign = true;
-        take(mcp.shift_remove("servers"));
+}
+
+/// The place of something nested too deep.
+fn too_deep(node: &Node, left: usize) -> Option<Place> {
+    match &node.kind {
+        Kind::Scalar(_) => None,
+        Kind::List(_) | Kind::Map(_) if left == 0 => Some(node.place),
+        Kind::List(items) => items.iter().find_map(|item| too_deep(item, left - 1)),
+        Kind::Map(pairs) => pairs.iter().find_map(|(_, item)| too_deep(item, left - 1)),
     }
-    if !servers.is_empty() {
-        tree.insert("servers".to_owned(), Value::Object(servers));
-    }
-    (tree, foreign)
 }
 
 #[cfg(test)]

@@ -45,8 +45,8 @@ impl Origins {
             if let Some(origin) = self.0.get(outer) {
                 return Some(origin);
             }
-            match outer.rsplit_once('.') {
-                Some((parent, _)) => outer = parent,
+            match outer.rfind(['.', '[']) {
+                Some(end) => outer = &outer[..end],
                 None => break,
             }
         }

@@ -1,18 +1,22 @@
 //! From files, environment and flags to a configuration. One bad server or section costs only itself.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
 use crate::{
     Config, Diagnostic, Severity, Surroundings,
     document::{Document, SyntaxError},
-    expand::expand,
     layer::{Origin, Origins, overlay},
-    model::{ProfileConfig, ServerConfig},
+    model::ProfileConfig,
     reference,
     variables::VARIABLES,
 };
+
+use section::{Reader, Rule, typed};
+
+mod section;
+mod server;
 
 /// A value set on the command line.
 #[derive(Clone, Debug)]
@@ -59,25 +63,19 @@ pub enum LoadError {
 pub fn load(files: &[PathBuf], overrides: &[Override], surroundings: &dyn Surroundings) -> Result<Loaded, LoadError> {
     let mut loaded = Loaded::default();
     let mut tree = Map::new();
+    let mut documents = Vec::new();
     for path in files {
         let bytes = surroundings.read(path).map_err(|cause| LoadError::Read { file: path.clone(), cause })?;
         let mut document = Document::parse(path, &bytes)?;
-        normalise(&mut document.tree);
-        if document.own {
-            for mut finding in reference::unknown_keys(&document.tree) {
-                finding.file = Some(path.clone());
-                finding.line = document.line_of(&finding.key);
-                loaded.diagnostics.push(finding);
-            }
-        } else {
-            document.tree.retain(|key, _| key == "servers");
-        }
-        let laid = std::mem::take(&mut document.tree);
+        loaded.diagnostics.append(&mut document.findings);
+        let laid = admit(&mut document, &mut loaded.diagnostics);
+        make_room(&mut tree, &laid);
         overlay(&mut tree, laid, "", &mut loaded.origins, &|key| Origin::File {
             path: path.clone(),
-            line: document.line_of(key),
+            line: document.place_of(key).map(|place| place.line),
         });
         loaded.files.push(path.clone());
+        documents.push(document);
     }
     for variable in VARIABLES.iter().filter(|variable| !variable.key.is_empty()) {
         if let Some(value) = surroundings.variable(variable.name).filter(|value| !value.is_empty()) {
@@ -89,23 +87,66 @@ pub fn load(files: &[PathBuf], overrides: &[Override], surroundings: &dyn Surrou
         let laid = nest(&flag.key, flag.value.clone());
         overlay(&mut tree, laid, "", &mut loaded.origins, &|_| Origin::Flag(flag.flag.clone()));
     }
-    let mut findings = Vec::new();
-    loaded.config = build(tree, &loaded.origins, surroundings, &mut findings);
+    let mut reader = Reader { origins: &loaded.origins, surroundings, findings: Vec::new() };
+    loaded.config = build(tree, &mut reader);
+    let mut findings = reader.findings;
     loaded.config.settle(&mut findings);
-    for mut finding in findings {
-        if let Some(Origin::File { path, line }) = loaded.origins.of(&finding.key) {
-            finding.file = Some(path.clone());
-            finding.line = *line;
-        }
-        loaded.diagnostics.push(finding);
+    for finding in findings {
+        loaded.diagnostics.push(match loaded.origins.of(&finding.key) {
+            Some(Origin::File { path, .. }) => {
+                let place = documents.iter().rfind(|document| document.path == *path);
+                let place = place.and_then(|document| document.place_of(&finding.key));
+                finding.at(path, place)
+            }
+            Some(origin @ (Origin::Variable(_) | Origin::Flag(_))) => {
+                let message = format!("{} (from {origin})", finding.message);
+                Diagnostic { message, ..finding }
+            }
+            None => finding,
+        });
     }
     Ok(loaded)
 }
 
-/// Shorthands become their long form, so that layers meet in one shape.
-fn normalise(tree: &mut Map<String, Value>) {
-    if let Some(disclosure) = tree.get_mut("disclosure").filter(|value| !value.is_object() && !value.is_null()) {
+/// What of a file counts: all of ours, the servers of another client's.
+fn admit(document: &mut Document, diagnostics: &mut Vec<Diagnostic>) -> Map<String, Value> {
+    let mut tree = std::mem::take(&mut document.tree);
+    // Shorthands become their long form, so that layers meet in one shape.
+    if let Some(disclosure) = tree.get_mut("disclosure").filter(|value| !value.is_object()) {
         *disclosure = json!({"enabled": disclosure.take()});
+    }
+    if document.own {
+        for finding in reference::unknown_keys(&tree) {
+            let place = document.place_of(&finding.key);
+            diagnostics.push(finding.at(&document.path, place));
+        }
+    } else {
+        let projects = tree.get("projects").and_then(Value::as_object).into_iter().flat_map(Map::values);
+        let passed_over =
+            projects.filter(|project| project["mcpServers"].as_object().is_some_and(|list| !list.is_empty())).count();
+        if passed_over > 0 {
+            let finding = Diagnostic::warning("projects", format!("the servers of {passed_over} projects are not used"))
+                .hint("take them over with toolcrib import claude-code");
+            let place = document.place_of("projects");
+            diagnostics.push(finding.at(&document.path, place));
+        }
+        tree.retain(|key, _| key == "servers");
+    }
+    tree
+}
+
+/// A later file may move a server from a command to an address or back; what belonged to the other kind goes.
+fn make_room(tree: &mut Map<String, Value>, laid: &Map<String, Value>) {
+    let Some(below) = tree.get_mut("servers").and_then(Value::as_object_mut) else { return };
+    for (name, server) in laid.get("servers").and_then(Value::as_object).into_iter().flatten() {
+        let gone: &[&str] = match (server.get("command"), server.get("url")) {
+            (None, Some(_)) => &["command", "args", "cwd", "env", "env_inherit", "transport"],
+            (Some(_), None) => &["url", "headers", "bearer", "bearer_token_env_var", "transport"],
+            _ => continue,
+        };
+        if let Some(below) = below.get_mut(name).and_then(Value::as_object_mut) {
+            below.retain(|key, _| !gone.contains(&key.as_str()));
+        }
     }
 }
 
@@ -116,180 +157,75 @@ fn nest(key: &str, value: Value) -> Map<String, Value> {
     parts.into_iter().rev().fold(innermost, |inner, part| Map::from_iter([(part.to_owned(), Value::Object(inner))]))
 }
 
-fn build(
-    mut tree: Map<String, Value>,
-    origins: &Origins,
-    surroundings: &dyn Surroundings,
-    findings: &mut Vec<Diagnostic>,
-) -> Config {
-    let mut config = Config::default();
-    let servers = tree.shift_remove("servers");
-    match servers {
-        None => {}
-        Some(Value::Object(servers)) => {
-            for (name, value) in servers {
-                if let Some(server) = build_server(&name, value, origins, surroundings, findings) {
-                    config.servers.insert(name, server);
-                }
-            }
-        }
-        Some(_) => {
-            findings.push(Diagnostic::error("servers", "it is not a map from names to servers; no server is used"))
+/// Unknown keys are left where they are: they were reported with their file.
+fn build(mut tree: Map<String, Value>, reader: &mut Reader<'_>) -> Config {
+    let mut take = |key: &str| tree.shift_remove(key);
+    let mut config = Config {
+        servers: std::collections::BTreeMap::new(),
+        disclosure: reader.section("disclosure", take("disclosure"), Rule::Default),
+        names: reader.section("names", take("names"), Rule::Default),
+        builtin: reader.section("builtin", take("builtin"), Rule::SwitchOff),
+        policy: reader.section("policy", take("policy"), Rule::AllowNothing),
+        permissions: reader.section("permissions", take("permissions"), Rule::TrustNothing),
+        groups: std::collections::BTreeMap::new(),
+        profiles: std::collections::BTreeMap::new(),
+        profile: None,
+        gateway: reader.section("gateway", take("gateway"), Rule::Default),
+        store: reader.section("store", take("store"), Rule::Default),
+        limits: reader.section("limits", take("limits"), Rule::Default),
+        results: reader.section("results", take("results"), Rule::Default),
+    };
+    if let Some(finding) = reader.findings.iter().find(|finding| guards_the_door(&finding.key)) {
+        config.gateway.unusable = Some(finding.to_string());
+    }
+    for (name, server) in entries("servers", take("servers"), reader) {
+        if let Some(server) = reader.server(&name, server) {
+            config.servers.insert(name, server);
         }
     }
-    for (key, mut value) in tree {
-        if let Err(finding) = expand_all(&mut value, &key, origins, surroundings) {
-            findings.push(finding.hint("this section is left at its defaults"));
-            continue;
+    // A group that is missing is unknown, and selectors of unknown groups fail closed.
+    for (name, mut selectors) in entries("groups", take("groups"), reader) {
+        let key = format!("groups.{name}");
+        match reader.expand_all(&mut selectors, &key).and_then(|()| typed(&key, selectors)) {
+            Ok(selectors) => {
+                config.groups.insert(name, selectors);
+            }
+            Err(finding) => reader.findings.push(finding.hint("this group is unknown until it is mended")),
         }
-        let done = match key.as_str() {
-            "disclosure" => section(&key, value, &mut config.disclosure),
-            "names" => section(&key, value, &mut config.names),
-            "builtin" => section(&key, value, &mut config.builtin),
-            "policy" => section(&key, value, &mut config.policy),
-            "permissions" => section(&key, value, &mut config.permissions),
-            "groups" => section(&key, value, &mut config.groups),
-            "profiles" => section(&key, value, &mut config.profiles),
-            "profile" => section(&key, value, &mut config.profile),
-            "gateway" => section(&key, value, &mut config.gateway),
-            "store" => section(&key, value, &mut config.store),
-            "limits" => section(&key, value, &mut config.limits),
-            "results" => section(&key, value, &mut config.results),
-            // Unknown keys were reported with their file.
-            _ => Ok(()),
-        };
-        if let Err(finding) = done {
-            // Lists that restrict must not fall back to "everything" because of a typo in them.
-            if matches!(key.as_str(), "policy" | "profiles") {
+    }
+    for (name, profile) in entries("profiles", take("profiles"), reader) {
+        let mut profile: ProfileConfig =
+            reader.section(&format!("profiles.{name}"), Some(profile), Rule::AllowNothing);
+        if let Some(allow) = &mut profile.allow {
+            allow.append(&mut profile.also_allow);
+        }
+        config.profiles.insert(name, profile);
+    }
+    if let Some(mut profile) = take("profile") {
+        match reader.expand_all(&mut profile, "profile").and_then(|()| typed("profile", profile)) {
+            Ok(name) => config.profile = name,
+            Err(finding) => {
                 config.policy.allow = Some(Vec::new());
-                findings.push(finding.hint("until this is mended no tool is shown"));
-            } else {
-                findings.push(finding.hint("this section is left at its defaults"));
+                reader.findings.push(finding.hint("until this is mended no tool is shown"));
             }
-        }
-    }
-    for profile in config.profiles.values_mut() {
-        let ProfileConfig { allow, also_allow, .. } = profile;
-        if let Some(allow) = allow {
-            allow.append(also_allow);
         }
     }
     config
 }
 
-fn section<T: serde::de::DeserializeOwned>(key: &str, value: Value, into: &mut T) -> Result<(), Diagnostic> {
-    *into = typed(key, value)?;
-    Ok(())
+/// Whether a bad value there would leave the HTTP face without its keys.
+fn guards_the_door(key: &str) -> bool {
+    key == "gateway" || key == "gateway.keys" || key.starts_with("gateway.keys[")
 }
 
-fn typed<T: serde::de::DeserializeOwned>(key: &str, value: Value) -> Result<T, Diagnostic> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let inner = error.path().to_string();
-        let path = if inner == "." { key.to_owned() } else { format!("{key}.{inner}") };
-        Diagnostic::error(path, scrub(&error.into_inner().to_string()))
-    })
-}
-
-/// Deserialisation errors quote the value; a wrong value in the wrong place may be a secret.
-fn scrub(message: &str) -> String {
-    let mut out = String::new();
-    let mut parts = message.split('"');
-    out.push_str(parts.next().unwrap_or_default());
-    for (index, part) in parts.enumerate() {
-        if index % 2 == 0 {
-            out.push('…');
-        } else {
-            out.push_str(part);
-        }
-    }
-    out
-}
-
-fn build_server(
-    name: &str,
-    mut value: Value,
-    origins: &Origins,
-    surroundings: &dyn Surroundings,
-    findings: &mut Vec<Diagnostic>,
-) -> Option<ServerConfig> {
-    let key = format!("servers.{name}");
-    let skipped = "this server is skipped";
-    if let Some(problem) = name_problem(name) {
-        findings.push(Diagnostic::error(key, problem).hint(skipped));
-        return None;
-    }
-    let off = value["enabled"] == false || value["disabled"] == true;
-    if let Err(finding) = expand_all(&mut value, &key, origins, surroundings) {
-        // A server that is switched off need not have its variables set.
-        if !off {
-            findings.push(finding.hint(skipped));
-        }
-        return None;
-    }
-    let mut server: ServerConfig = match typed(&key, value) {
-        Ok(server) => server,
-        Err(finding) => {
-            findings.push(finding.hint(skipped));
-            return None;
-        }
-    };
-    if server.bearer.is_none()
-        && let Some(variable) = &server.bearer_token_env_var
-    {
-        match surroundings.variable(variable) {
-            Some(token) => server.bearer = Some(crate::Secret::new(token)),
-            None if server.is_enabled() => {
-                let message = format!("environment variable {variable} is not set");
-                findings.push(Diagnostic::error(format!("{key}.bearer_token_env_var"), message).hint(skipped));
-                return None;
-            }
-            None => {}
-        }
-    }
-    if let Some((field, problem)) = server.problem().filter(|_| server.is_enabled()) {
-        let key = if field.is_empty() { key } else { format!("{key}.{field}") };
-        findings.push(Diagnostic::error(key, problem).hint(skipped));
-        return None;
-    }
-    Some(server)
-}
-
-fn name_problem(name: &str) -> Option<String> {
-    if name.trim().is_empty() {
-        return Some("the server's name is empty".to_owned());
-    }
-    if name.chars().count() > 128 {
-        return Some("the server's name is longer than 128 characters".to_owned());
-    }
-    name.chars()
-        .find(|c| *c == '/' || c.is_control())
-        .map(|c| format!("the server's name holds {c:?}; use letters, digits, '-' and '_'"))
-}
-
-fn expand_all(
-    value: &mut Value,
-    key: &str,
-    origins: &Origins,
-    surroundings: &dyn Surroundings,
-) -> Result<(), Diagnostic> {
+fn entries(key: &str, value: Option<Value>, reader: &mut Reader<'_>) -> Map<String, Value> {
     match value {
-        Value::String(text) if text.contains("${") => {
-            let folder = match origins.of(key) {
-                Some(Origin::File { path, .. }) => path.parent().unwrap_or(Path::new(".")).to_owned(),
-                Some(Origin::Variable(_) | Origin::Flag(_)) | None => PathBuf::from("."),
-            };
-            let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
-            *text = expand(text, &folder, surroundings).map_err(|error| Diagnostic::error(key, error.to_string()))?;
-            Ok(())
+        None => Map::new(),
+        Some(Value::Object(map)) => map,
+        Some(_) => {
+            reader.findings.push(Diagnostic::error(key, "it is not a map of named entries").hint("none of it is used"));
+            Map::new()
         }
-        Value::Array(items) => items
-            .iter_mut()
-            .enumerate()
-            .try_for_each(|(index, item)| expand_all(item, &format!("{key}[{index}]"), origins, surroundings)),
-        Value::Object(map) => map
-            .iter_mut()
-            .try_for_each(|(inner, item)| expand_all(item, &format!("{key}.{inner}"), origins, surroundings)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
     }
 }
 

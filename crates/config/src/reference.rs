@@ -2,39 +2,48 @@
 
 use std::fmt::Write;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{Config, Diagnostic, diagnostic::nearest, variables::VARIABLES};
 
-/// Spellings of server keys that serde takes as aliases, and keys of other clients that mean nothing here.
-const SERVER_KEYS: &[&str] = &[
-    "type",
-    "httpUrl",
-    "serverUrl",
-    "http_headers",
-    "enabled_tools",
-    "includeTools",
-    "disabled_tools",
-    "excludeTools",
-    "autoApprove",
-    "alwaysAllow",
-    "timeout",
-    "startup_timeout_sec",
-    "tool_timeout_sec",
-    "name",
-    "gallery",
-    "version",
-    "$schema",
-];
+/// Keys in a server's entry that mean something to another client and nothing here.
+const SERVER_KEYS: &[&str] =
+    &["autoApprove", "alwaysAllow", "timeout", "name", "gallery", "version", "$schema", "required", "trust", "id"];
 
-/// The JSON Schema of a configuration file.
+/// The JSON Schema of a configuration file, short forms and other spellings included.
 pub fn json_schema() -> Value {
+    let mut schema = model_schema();
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        let servers = properties.get("servers").cloned().unwrap_or_default();
+        for alias in ["mcpServers", "mcp_servers"] {
+            properties.insert(alias.to_owned(), servers.clone());
+        }
+        properties.insert("$schema".to_owned(), json!({"type": "string"}));
+        if let Some(disclosure) = properties.get_mut("disclosure") {
+            let object = disclosure["$ref"].take();
+            *disclosure = json!({
+                "description": disclosure["description"],
+                "anyOf": [{"$ref": object}, {"type": "boolean"}, {"enum": ["auto", "on", "off"]}],
+            });
+        }
+    }
+    if let Some(properties) = schema.pointer_mut("/$defs/ServerConfig/properties").and_then(Value::as_object_mut) {
+        let transport = json!({"description": "Another spelling of `transport`.", "type": "string"});
+        properties.insert("type".to_owned(), transport);
+        let disabled = json!({"description": "The opposite of `enabled`.", "type": "boolean"});
+        properties.insert("disabled".to_owned(), disabled);
+    }
+    schema
+}
+
+/// The long form only: what a file comes to once it is read.
+fn model_schema() -> Value {
     schemars::schema_for!(Config).to_value()
 }
 
 /// Findings about keys that nothing reads, each with the nearest known one.
 pub fn unknown_keys(tree: &Map<String, Value>) -> Vec<Diagnostic> {
-    let schema = json_schema();
+    let schema = model_schema();
     let mut findings = Vec::new();
     walk(&schema, &schema, tree, "", &mut findings);
     findings
@@ -85,7 +94,7 @@ fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
 
 /// The reference as Markdown.
 pub fn markdown() -> String {
-    let root = json_schema();
+    let root = model_schema();
     let mut out = String::from(
         "# Configuration reference\n\n\
          Made from the code; do not edit. `toolcrib.toml`, `.yaml` or `.json`; every text may hold `${NAME}`, `${NAME:-default}`,\n\

@@ -1,1 +1,86 @@
-fn main(){}
+//! The `toolcrib` command.
+
+mod args;
+mod builtins;
+mod commands;
+mod exit;
+mod print;
+mod reload;
+mod service;
+mod settings;
+mod statics;
+mod world;
+
+use std::{ffi::OsString, process::ExitCode, time::Duration};
+
+use clap::{CommandFactory, Parser};
+use toolcrib_mcp::upstream::guard;
+
+use crate::{
+    args::{Cli, Command},
+    exit::Exit,
+};
+
+fn main() -> ExitCode {
+    // Not a command of the user's: what children are started through. Must come before any thread.
+    let mut words = std::env::args_os().skip(1);
+    if words.next() == Some(OsString::from(guard::COMMAND)) {
+        return guard::run(words);
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Usage } else { Exit::Done }.into();
+        }
+    };
+    start_logging(cli.verbose);
+    // One TLS provider, chosen here and nowhere else; an error means that one was installed already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            print::note(format!("error: cannot start: {error}"));
+            return Exit::Failed.into();
+        }
+    };
+    let ended = runtime.block_on(run(cli.command));
+    // Reading standard input sits on a thread that nothing can interrupt; the process does not wait for it.
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            print::note(format!("error: {error:#}"));
+            Exit::Usage.into()
+        }
+    }
+}
+
+async fn run(command: Command) -> anyhow::Result<Exit> {
+    match command {
+        Command::Serve(args) => Box::pin(commands::serve::run(args)).await,
+        Command::Tools(args) => Box::pin(commands::tools::run(args)).await,
+        Command::Search(args) => Box::pin(commands::search::run(args)).await,
+        Command::Show(args) => Box::pin(commands::show::run(args)).await,
+        Command::Call(args) => Box::pin(commands::call::run(args)).await,
+        Command::Assemble(args) => Box::pin(commands::assemble::run(args)).await,
+        Command::Explain(args) => Box::pin(commands::explain::run(args)).await,
+        Command::Doctor(args) => Box::pin(commands::doctor::run(args)).await,
+        Command::Import(args) => commands::import::run(&args),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "toolcrib", &mut std::io::stdout());
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn start_logging(verbose: u8) {
+    use tracing_subscriber::EnvFilter;
+    let default = match verbose {
+        0 => "warn",
+        1 => "warn,toolcrib=info,toolcrib_mcp=info,toolcrib_engine=info,toolcrib_gateway=info",
+        _ => "debug",
+    };
+    let filter = EnvFilter::try_from_env("TOOLCRIB_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+}

@@ -64,6 +64,7 @@ pub struct CommandConfig {
     /// Only these programs; empty = all.
     pub allow: Vec<String>,
     /// Longest run in milliseconds, 100 to 600000.
+    #[schemars(range(min = 100, max = 600_000))]
     pub timeout_ms: u64,
 }
 
@@ -84,6 +85,7 @@ pub struct FetchConfig {
     /// Hosts that may be fetched although their address is private.
     pub allow_hosts: Vec<String>,
     /// Largest body in bytes, 1024 to 67108864.
+    #[schemars(range(min = 1_024, max = 64 * 1024 * 1024))]
     pub max_bytes: u64,
 }
 
@@ -114,8 +116,10 @@ pub struct KeyValueConfig {
     /// Whether the tools are there.
     pub enabled: bool,
     /// Largest value in bytes, 1 to 1048576.
+    #[schemars(range(min = 1, max = 1024 * 1024))]
     pub max_value_bytes: u64,
     /// Most keys, 1 to 1000000.
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub max_keys: u64,
 }
 

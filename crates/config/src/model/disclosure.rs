@@ -36,8 +36,10 @@ pub struct DisclosureConfig {
     /// Largest listing in tokens, 200 to 60000. Default 4000.
     pub listing_max_tokens: Value,
     /// Largest listing as a share of the tokens it hides, 0 to 1.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub listing_max_share: f64,
     /// That share never asks for less than this many tokens, 0 to 60000.
+    #[schemars(range(min = 0, max = 60_000))]
     pub listing_floor_tokens: u64,
     /// Selectors of tools that are never deferred.
     pub always: Vec<String>,

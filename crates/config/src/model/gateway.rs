@@ -19,9 +19,14 @@ pub struct GatewayConfig {
     /// Values of `Origin` that are taken.
     pub allowed_origins: Vec<String>,
     /// Largest request body in bytes, 1024 to 67108864.
+    #[schemars(range(min = 1_024, max = 64 * 1024 * 1024))]
     pub max_body_bytes: u64,
     /// Milliseconds that calls may go on after a stop was asked for, 0 to 600000.
+    #[schemars(range(min = 0, max = 600_000))]
     pub drain_timeout_ms: u64,
+    /// Why the HTTP face must not start: its keys could not be read, and without them it would stand open.
+    #[serde(skip)]
+    pub unusable: Option<String>,
 }
 
 impl Default for GatewayConfig {
@@ -33,6 +38,7 @@ impl Default for GatewayConfig {
             allowed_origins: Vec::new(),
             max_body_bytes: 4 * 1024 * 1024,
             drain_timeout_ms: 10_000,
+            unusable: None,
         }
     }
 }

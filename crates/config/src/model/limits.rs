@@ -11,12 +11,16 @@ use crate::Diagnostic;
 #[serde(default)]
 pub struct LimitsConfig {
     /// Largest schema of a tool in bytes, 1024 to 1048576. A tool over it is quarantined.
+    #[schemars(range(min = 1_024, max = 1024 * 1024))]
     pub schema_bytes: u64,
     /// Most tools of one server, 1 to 100000.
+    #[schemars(range(min = 1, max = 100_000))]
     pub tools_per_server: u64,
     /// Largest message of a server in bytes, 65536 to 268435456.
+    #[schemars(range(min = 65_536, max = 256 * 1024 * 1024))]
     pub message_bytes: u64,
     /// Largest result of a call in bytes, 1024 to 268435456.
+    #[schemars(range(min = 1_024, max = 256 * 1024 * 1024))]
     pub result_bytes: u64,
 }
 
@@ -45,16 +49,22 @@ impl LimitsConfig {
 #[serde(default)]
 pub struct ResultsConfig {
     /// Most characters of text, 1000 to 10000000; the rest is kept behind a handle.
+    #[schemars(range(min = 1_000, max = 10_000_000))]
     pub max_chars: u64,
     /// Characters of the preview of a cut result, 100 to 100000.
+    #[schemars(range(min = 100, max = 100_000))]
     pub preview_chars: u64,
     /// Milliseconds that the rest can be read, 1000 to 604800000.
+    #[schemars(range(min = 1_000, max = 604_800_000))]
     pub keep_ms: u64,
+    /// Bytes of such rests that are kept in all, 65536 to 17179869184; the oldest go first.
+    #[schemars(range(min = 65_536, max = 16 * 1024 * 1024 * 1024))]
+    pub keep_bytes: u64,
 }
 
 impl Default for ResultsConfig {
     fn default() -> Self {
-        Self { max_chars: 100_000, preview_chars: 1_500, keep_ms: 3_600_000 }
+        Self { max_chars: 100_000, preview_chars: 1_500, keep_ms: 3_600_000, keep_bytes: 256 * 1024 * 1024 }
     }
 }
 
@@ -63,5 +73,6 @@ impl ResultsConfig {
         clamp(&mut self.max_chars, 1_000, 10_000_000, "results.max_chars", findings);
         clamp(&mut self.preview_chars, 100, 100_000, "results.preview_chars", findings);
         clamp(&mut self.keep_ms, 1_000, 604_800_000, "results.keep_ms", findings);
+        clamp(&mut self.keep_bytes, 65_536, 16 * 1024 * 1024 * 1024, "results.keep_bytes", findings);
     }
 }

@@ -41,6 +41,7 @@ pub struct NamesConfig {
     /// Whether names carry their server's.
     pub prefix: PrefixRule,
     /// Longest name in characters, 16 to 64.
+    #[schemars(range(min = 16, max = 64))]
     pub max_length: u64,
 }
 

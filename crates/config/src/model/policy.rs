@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Which tools anybody may see.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -45,4 +46,6 @@ pub struct ProfileConfig {
     pub also_allow: Vec<String>,
     /// No tools that these selectors name.
     pub deny: Vec<String>,
+    /// In place of the `disclosure` section: a boolean, a word, or such a section's keys.
+    pub disclosure: Option<Value>,
 }

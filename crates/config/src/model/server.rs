@@ -45,45 +45,44 @@ pub struct ServerConfig {
     pub args: Vec<String>,
     /// Environment variables for it, beside a short list of harmless ones (`PATH`, `HOME`, `LANG`, …).
     pub env: BTreeMap<String, Secret>,
+    /// A file of `NAME=VALUE` lines with more of them; `env` wins. Relative to the configuration file.
+    pub env_file: Option<String>,
     /// Names of further environment variables to pass on.
     pub env_inherit: Vec<String>,
     /// Its working directory.
     pub cwd: Option<String>,
     /// Endpoint of a server reached over HTTP.
-    #[serde(alias = "httpUrl", alias = "serverUrl")]
     pub url: Option<String>,
     /// Headers sent with every request.
-    #[serde(alias = "http_headers")]
     pub headers: BTreeMap<String, Secret>,
     /// Sent as `Authorization: Bearer …`.
     pub bearer: Option<Secret>,
     /// Name of the environment variable that holds the bearer token (as Codex writes it).
     pub bearer_token_env_var: Option<String>,
     /// How the server is reached; told by `command` or `url` if left out.
-    #[serde(alias = "type")]
     pub transport: Option<TransportKind>,
-    /// Whether the server is used.
+    /// Whether the server is used. `disabled`, as other clients spell it, is taken as well.
     pub enabled: bool,
-    /// The same, as other clients spell it.
-    pub disabled: bool,
     /// Which protocol era to speak.
     pub era: EraSetting,
     /// Milliseconds from start to a finished handshake, 100 to 600000.
+    #[schemars(range(min = 100, max = 600_000))]
     pub connect_timeout_ms: u64,
     /// Milliseconds for one call, 100 to 600000.
+    #[schemars(range(min = 100, max = 600_000))]
     pub call_timeout_ms: u64,
     /// One line on what the server is for; shown in listings and searched.
     pub description: Option<String>,
     /// Tags of all its tools, for `tag:NAME` selectors.
     pub tags: Vec<String>,
     /// Only these of its tools (own names, globs).
-    #[serde(alias = "enabled_tools", alias = "includeTools")]
     pub include: Option<Vec<String>>,
     /// Not these of its tools; wins over `include`.
-    #[serde(alias = "disabled_tools", alias = "excludeTools")]
     pub exclude: Vec<String>,
     /// Never defer its tools.
     pub always: bool,
+    /// Relay the server's own instructions to clients.
+    pub instructions: bool,
     /// Start it at the first call, if its tools are known from before.
     pub lazy: bool,
 }
@@ -94,6 +93,7 @@ impl Default for ServerConfig {
             command: None,
             args: Vec::new(),
             env: BTreeMap::new(),
+            env_file: None,
             env_inherit: Vec::new(),
             cwd: None,
             url: None,
@@ -102,7 +102,6 @@ impl Default for ServerConfig {
             bearer_token_env_var: None,
             transport: None,
             enabled: true,
-            disabled: false,
             era: EraSetting::Auto,
             connect_timeout_ms: 30_000,
             call_timeout_ms: 60_000,
@@ -111,6 +110,7 @@ impl Default for ServerConfig {
             include: None,
             exclude: Vec::new(),
             always: false,
+            instructions: false,
             lazy: false,
         }
     }
@@ -119,22 +119,41 @@ impl Default for ServerConfig {
 impl ServerConfig {
     /// Whether the server is to be used.
     pub fn is_enabled(&self) -> bool {
-        self.enabled && !self.disabled
+        self.enabled
     }
 
     /// Hash text over everything that decides what is started and with what; secrets count, and cannot be read back.
+    /// Last-known definitions are good for the fingerprint under which they were obtained.
     pub fn fingerprint(&self) -> String {
+        let launched = Self {
+            description: None,
+            tags: Vec::new(),
+            include: None,
+            exclude: Vec::new(),
+            always: false,
+            lazy: false,
+            connect_timeout_ms: 0,
+            call_timeout_ms: 0,
+            ..self.clone()
+        };
         let mut hasher = blake3::Hasher::new();
         let mut part = |text: &str| {
             hasher.update(&(text.len() as u64).to_le_bytes());
             hasher.update(text.as_bytes());
         };
         // Secrets serialise as stars, so their texts are added on their own.
-        part(&serde_json::to_string(self).unwrap_or_default());
+        part(&serde_json::to_string(&launched).unwrap_or_default());
         for secret in self.env.values().chain(self.headers.values()).chain(&self.bearer) {
             part(secret.expose());
         }
         hasher.finalize().to_hex().to_string()
+    }
+
+    /// Whether a running server can stay as it is when its configuration becomes `new`: only its filters differ, and
+    /// those are applied to the definitions it already gave.
+    pub fn can_stay(&self, new: &Self) -> bool {
+        Self { include: None, exclude: Vec::new(), ..self.clone() }
+            == Self { include: None, exclude: Vec::new(), ..new.clone() }
     }
 
     /// What makes the server unusable, if anything.

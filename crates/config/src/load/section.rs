@@ -1,0 +1,221 @@
+//! Reading one section or entry, so that a bad value costs as little as is safe.
+//!
+//! A value that cannot be used falls back to its default where that is harmless. Where the default would permit more
+//! than the value was meant to, the section is closed instead.
+
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use serde_path_to_error::Segment;
+
+use crate::{
+    Diagnostic, Surroundings,
+    diagnostic::nearest,
+    expand::expand,
+    layer::{Origin, Origins},
+};
+
+/// What a value that cannot be used means for its section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// The default stands in.
+    Default,
+    /// Nothing is allowed.
+    AllowNothing,
+    /// Nothing is trusted.
+    TrustNothing,
+    /// The tools concerned are off.
+    SwitchOff,
+}
+
+impl Rule {
+    fn hint(self) -> &'static str {
+        match self {
+            Self::Default => "the default is used",
+            Self::AllowNothing => "until this is mended no tool is shown",
+            Self::TrustNothing => "until this is mended every call needs an allow rule",
+            Self::SwitchOff => "until this is mended the tools concerned are off",
+        }
+    }
+
+    /// Takes the bad key (`None`: all of the section) out of the way.
+    fn mend(self, map: &mut Map<String, Value>, bad: Option<&str>) {
+        let inner = match bad {
+            Some(bad) => map.shift_remove(bad),
+            None => {
+                map.clear();
+                None
+            }
+        };
+        match self {
+            Self::Default => {}
+            Self::AllowNothing => {
+                map.insert("allow".to_owned(), json!([]));
+                map.shift_remove("also_allow");
+            }
+            // A bad list of exceptions only means fewer of them.
+            Self::TrustNothing if bad == Some("allow") => {}
+            Self::TrustNothing => {
+                map.insert("trust".to_owned(), json!("none"));
+            }
+            Self::SwitchOff => match (bad, inner) {
+                (Some(bad), Some(_)) if bad != "enabled" => {
+                    map.insert(bad.to_owned(), json!({"enabled": false}));
+                }
+                _ => {
+                    map.insert("enabled".to_owned(), json!(false));
+                }
+            },
+        }
+    }
+}
+
+/// Turns trees into types, keeping what it finds.
+pub(super) struct Reader<'a> {
+    pub(super) origins: &'a Origins,
+    pub(super) surroundings: &'a dyn Surroundings,
+    pub(super) findings: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    /// A section, or its default where it is not written.
+    pub(super) fn section<T: DeserializeOwned + Default>(&mut self, key: &str, value: Option<Value>, rule: Rule) -> T {
+        let mut map = match value {
+            None => return T::default(),
+            Some(Value::Object(map)) => map,
+            Some(other) => {
+                let finding = Diagnostic::error(key, format!("it is {}; expected a map", kind(&other)));
+                self.findings.push(finding.hint(rule.hint()));
+                return closed(rule);
+            }
+        };
+        let names: Vec<String> = map.keys().cloned().collect();
+        for name in names {
+            if let Some(value) = map.get_mut(&name)
+                && let Err(finding) = self.expand_all(value, &format!("{key}.{name}"))
+            {
+                self.findings.push(finding.hint(rule.hint()));
+                rule.mend(&mut map, Some(&name));
+            }
+        }
+        // Every round takes one bad key away.
+        for _ in 0..map.len() + 2 {
+            match serde_path_to_error::deserialize::<_, T>(Value::Object(map.clone())) {
+                Ok(section) => return section,
+                Err(error) => {
+                    let (finding, bad) = explain(key, &Value::Object(map.clone()), &error);
+                    self.findings.push(finding.hint(rule.hint()));
+                    rule.mend(&mut map, bad.as_deref());
+                }
+            }
+        }
+        closed(rule)
+    }
+
+    /// The folder of the file that a key stands in; what relative paths are relative to.
+    pub(super) fn folder(&self, key: &str) -> &Path {
+        let folder = match self.origins.of(key) {
+            Some(Origin::File { path, .. }) => path.parent(),
+            Some(Origin::Variable(_) | Origin::Flag(_)) | None => None,
+        };
+        folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    }
+
+    /// Expands the texts of a value that stands at `key`.
+    pub(super) fn expand_all(&self, value: &mut Value, key: &str) -> Result<(), Diagnostic> {
+        match value {
+            Value::String(text) if text.contains("${") => {
+                *text = expand(text, self.folder(key), self.surroundings)
+                    .map_err(|error| Diagnostic::error(key, error.to_string()))?;
+                Ok(())
+            }
+            Value::Array(items) => items
+                .iter_mut()
+                .enumerate()
+                .try_for_each(|(index, item)| self.expand_all(item, &format!("{key}[{index}]"))),
+            Value::Object(map) => {
+                map.iter_mut().try_for_each(|(inner, item)| self.expand_all(item, &format!("{key}.{inner}")))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+        }
+    }
+}
+
+fn closed<T: DeserializeOwned + Default>(rule: Rule) -> T {
+    let mut map = Map::new();
+    rule.mend(&mut map, None);
+    serde_json::from_value(Value::Object(map)).unwrap_or_default()
+}
+
+/// A typed value, all or nothing.
+pub(super) fn typed<T: DeserializeOwned>(key: &str, value: Value) -> Result<T, Diagnostic> {
+    serde_path_to_error::deserialize(&value).map_err(|error| explain(key, &value, &error).0)
+}
+
+/// The finding for a value of the wrong kind, and the key of `value` that has to go. What was found is told by its
+/// kind only: a wrong value in the wrong place may be a secret.
+fn explain(
+    key: &str,
+    value: &Value,
+    error: &serde_path_to_error::Error<serde_json::Error>,
+) -> (Diagnostic, Option<String>) {
+    let mut found = Some(value);
+    let mut path = key.to_owned();
+    let mut bad = None;
+    for segment in error.path() {
+        match segment {
+            Segment::Map { key } => {
+                bad = bad.or_else(|| Some(key.clone()));
+                path = format!("{path}.{key}");
+                found = found.and_then(|value| value.get(key));
+            }
+            Segment::Seq { index } => {
+                path = format!("{path}[{index}]");
+                found = found.and_then(|value| value.get(index));
+            }
+            Segment::Enum { .. } | Segment::Unknown => {}
+        }
+    }
+    let text = error.inner().to_string();
+    let expected = text.rfind("expected ").map_or("something else", |at| &text[at + "expected ".len()..]);
+    let message = match found {
+        // Only fields with a closed set of words get here, and none of those is a secret.
+        Some(Value::String(word)) if text.starts_with("unknown variant") => {
+            let words: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+            let word: String = word.chars().take(40).collect();
+            match nearest(&word, words.iter().copied()) {
+                Some(near) => format!("'{word}' is not one of {}; did you mean {near}?", words.join(", ")),
+                None => format!("'{word}' is not one of {}", words.join(", ")),
+            }
+        }
+        _ => format!("it is {}; expected {}", found.map_or("missing", kind), in_words(expected)),
+    };
+    (Diagnostic::error(path, message), bad)
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "true or false",
+        Value::Number(number) if number.is_f64() => "a fraction",
+        Value::Number(number) if number.as_u64().is_none() => "a negative number",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a map",
+    }
+}
+
+fn in_words(expected: &str) -> &str {
+    match expected {
+        "a sequence" => "a list",
+        "a string" | "string" => "a text",
+        "u64" => "a whole number, zero or more",
+        "f64" => "a number",
+        "a boolean" => "true or false",
+        "string or map" => "a word",
+        other if other.starts_with("struct ") => "a map",
+        other => other,
+    }
+}

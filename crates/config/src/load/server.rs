@@ -1,0 +1,80 @@
+//! One server: expanded, typed and checked, or skipped with the reason.
+
+use serde_json::Value;
+
+use super::section::{Reader, typed};
+use crate::{Diagnostic, Secret, expand::read_file, model::ServerConfig};
+
+const SKIPPED: &str = "this server is skipped";
+
+/// Longest name of a server in characters.
+const MAX_NAME: usize = 128;
+
+impl Reader<'_> {
+    pub(super) fn server(&mut self, name: &str, mut value: Value) -> Option<ServerConfig> {
+        let key = format!("servers.{name}");
+        // A server that is switched off need not have its variables set.
+        let off = value["enabled"] == false;
+        if let Some(problem) = name_problem(name) {
+            self.findings.push(Diagnostic::error(key, problem).hint(SKIPPED));
+            return None;
+        }
+        match self.complete(&key, &mut value) {
+            Ok(server) => Some(server),
+            Err(_) if off => None,
+            Err(finding) => {
+                self.findings.push(finding.hint(SKIPPED));
+                None
+            }
+        }
+    }
+
+    fn complete(&mut self, key: &str, value: &mut Value) -> Result<ServerConfig, Diagnostic> {
+        self.expand_all(value, key)?;
+        let mut server: ServerConfig = typed(key, value.take())?;
+        if server.bearer.is_none()
+            && let Some(variable) = &server.bearer_token_env_var
+        {
+            let token = self.surroundings.variable(variable).ok_or_else(|| {
+                let message = format!("environment variable {variable} is not set");
+                Diagnostic::error(format!("{key}.bearer_token_env_var"), message)
+            })?;
+            server.bearer = Some(Secret::new(token));
+        }
+        if let Some(path) = &server.env_file {
+            let text = read_file(path, self.folder(key), self.surroundings)
+                .map_err(|error| Diagnostic::error(format!("{key}.env_file"), error.to_string()))?;
+            for (name, value) in variables(&text) {
+                server.env.entry(name.to_owned()).or_insert_with(|| Secret::new(value));
+            }
+        }
+        match server.problem() {
+            None => Ok(server),
+            Some(("", problem)) => Err(Diagnostic::error(key, problem)),
+            Some((field, problem)) => Err(Diagnostic::error(format!("{key}.{field}"), problem)),
+        }
+    }
+}
+
+fn name_problem(name: &str) -> Option<String> {
+    if name.trim().is_empty() {
+        return Some("the server's name is empty".to_owned());
+    }
+    if name.chars().count() > MAX_NAME {
+        return Some(format!("the server's name is longer than {MAX_NAME} characters"));
+    }
+    name.chars()
+        .find(|c| *c == '/' || c.is_control())
+        .map(|c| format!("the server's name holds {c:?}; use letters, digits, '-' and '_'"))
+}
+
+/// The pairs of a file of `NAME=VALUE` lines: `#` comments, `export ` in front, one pair of quotes around a value.
+fn variables(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.trim_start_matches('\u{feff}').lines().filter_map(|line| {
+        let line = line.trim();
+        let (name, value) = line.strip_prefix("export ").unwrap_or(line).split_once('=')?;
+        let (name, value) = (name.trim(), value.trim());
+        let quoted = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+        (!name.is_empty() && !name.starts_with('#')).then_some((name, quoted.unwrap_or(value)))
+    })
+}

@@ -1,0 +1,11 @@
+//! The commands, one file each. A command returns the exit code or an error that names what is wrong.
+
+pub(crate) mod assemble;
+pub(crate) mod call;
+pub(crate) mod doctor;
+pub(crate) mod explain;
+pub(crate) mod import;
+pub(crate) mod search;
+pub(crate) mod serve;
+pub(crate) mod show;
+pub(crate) mod tools;

@@ -1,0 +1,85 @@
+//! `toolcrib call`: one call through the whole call path.
+
+use std::io::Read;
+
+use anyhow::{Context, bail};
+use serde_json::{json, value::RawValue};
+use tokio_util::sync::CancellationToken;
+use toolcrib_engine::{CallReply, CallRequest, Door, Outcome};
+
+use crate::{args::CallArgs, exit::Exit, print, world::World};
+
+/// Most bytes of arguments taken from standard input.
+const MAX_ARGUMENTS: u64 = 16 * 1024 * 1024;
+
+pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
+    let arguments = read_arguments(args.arguments.as_deref())?;
+    let world = World::start(&args.sources, args.trust).await?;
+    world.wait_for_tool(&args.name, args.wait.wait).await;
+    let cancel = CancellationToken::new();
+    let mut request = CallRequest::new(&args.name, arguments, world.scope.clone(), Door::Cli);
+    request.cancel = cancel.clone();
+    let call = world.engine.call(request);
+    let report = tokio::select! {
+        report = call => report,
+        _ = tokio::signal::ctrl_c() => {
+            cancel.cancel();
+            world.stop().await;
+            bail!("interrupted; the call may or may not have taken effect");
+        }
+    };
+    for repair in &report.repairs {
+        print::note(format!("repaired argument {}", repair));
+    }
+    match &report.reply {
+        CallReply::Result(result) if args.json => print::line(result.raw().get()),
+        CallReply::Result(result) => {
+            let text = result.to_text();
+            if report.outcome == Outcome::Ok { print::line(&text) } else { print::note(print::clean(&text)) }
+            let others = result.to_value()["content"]
+                .as_array()
+                .map_or(0, |blocks| blocks.iter().filter(|block| block["type"] != "text").count());
+            if others > 0 {
+                print::note(format!("{others} more content blocks that are not text; --json prints all."));
+            }
+        }
+        CallReply::Protocol { code, message, data } => {
+            if args.json {
+                print::json(&json!({"error": {"code": code, "message": message, "data": data}}))?;
+            } else {
+                print::note(print::clean(message));
+            }
+        }
+    }
+    world.stop().await;
+    Ok(match report.outcome {
+        Outcome::Ok => Exit::Done,
+        Outcome::ToolError | Outcome::Invalid | Outcome::TimedOut | Outcome::Cancelled | Outcome::Unknown => Exit::Failed,
+        Outcome::Denied => Exit::Denied,
+        Outcome::Unavailable => Exit::Unavailable,
+    })
+}
+
+fn read_arguments(text: Option<&str>) -> anyhow::Result<Option<Box<RawValue>>> {
+    let text = match text {
+        None => return Ok(None),
+        Some("-") => {
+            let mut text = String::new();
+            std::io::stdin()
+                .take(MAX_ARGUMENTS + 1)
+                .read_to_string(&mut text)
+                .context("cannot read the arguments from standard input: they must be UTF-8 text")?;
+            if text.len() as u64 > MAX_ARGUMENTS {
+                bail!("the arguments on standard input are larger than {MAX_ARGUMENTS} bytes");
+            }
+            text
+        }
+        Some(text) => text.to_owned(),
+    };
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let raw = RawValue::from_string(text.trim().to_owned())
+        .context("the arguments are not JSON; write them as one object, such as '{\"path\": \"notes.txt\"}'")?;
+    Ok(Some(raw))
+}

@@ -1,0 +1,147 @@
+//! `toolcrib doctor`: what is wrong, and the fix.
+
+use std::net::{SocketAddr, TcpListener};
+
+use serde::Serialize;
+use serde_json::Value;
+use toolcrib_core::SourceState;
+use toolcrib_mcp::upstream::UpstreamReport;
+
+use crate::{args::DoctorArgs, exit::Exit, print, world::World};
+
+#[derive(Serialize)]
+struct Report {
+    version: &'static str,
+    files: Vec<String>,
+    store: Option<String>,
+    trust: &'static str,
+    tools: usize,
+    tokens: Value,
+    servers: Vec<UpstreamReport>,
+    findings: Vec<Finding>,
+}
+
+#[derive(Serialize)]
+struct Finding {
+    level: &'static str,
+    about: String,
+    message: String,
+}
+
+pub(crate) async fn run(args: DoctorArgs) -> anyhow::Result<Exit> {
+    let world = World::start(&args.sources, None).await?;
+    world.wait_all(args.wait.wait).await;
+    let loaded = world.loaded().await;
+    let catalog = world.engine.hub().catalog();
+    let view = world.view()?;
+    let settings = world.engine.settings();
+    let mut findings = Vec::new();
+    let mut find = |level, about: String, message: String| findings.push(Finding { level, about, message });
+    for diagnostic in &loaded.diagnostics {
+        let level = if diagnostic.severity == toolcrib_config::Severity::Error { "error" } else { "warning" };
+        find(level, "configuration".to_owned(), diagnostic.to_string());
+    }
+    if loaded.files.is_empty() {
+        find(
+            "note",
+            "configuration".to_owned(),
+            "no configuration file was found; built-in tools only. `toolcrib import` takes over another client's servers".to_owned(),
+        );
+    }
+    for text in &world.store.findings {
+        find("warning", "store".to_owned(), text.clone());
+    }
+    for (source, entry) in catalog.sources() {
+        match &entry.state {
+            SourceState::Down { reason } => find("error", source.to_string(), format!("down: {reason}")),
+            SourceState::Starting => find("warning", source.to_string(), "still starting; --wait gives it longer".to_owned()),
+            SourceState::Ready if entry.tools.is_empty() && matches!(source, toolcrib_core::Source::Mcp(_)) => {
+                find("warning", source.to_string(), "is up but offers no tool".to_owned());
+            }
+            SourceState::Ready | SourceState::Disabled => {}
+        }
+        for refused in entry.quarantined.iter() {
+            find("warning", format!("{source}/{}", refused.name), format!("quarantined: {}", refused.reason));
+        }
+    }
+    for loser in &view.set.losers {
+        let explained = world.engine.explain(&world.scope, &loser.id.to_string())?;
+        if let Some(explanation) = explained.first() {
+            find("warning", loser.id.to_string(), explanation.sentence());
+        }
+    }
+    for (stage, selector) in &view.set.unmatched {
+        find("warning", format!("{stage} stage"), format!("'{selector}' names no tool that any source offers"));
+    }
+    if let Ok(listen) = loaded.config.gateway.listen.parse::<SocketAddr>() {
+        if !listen.ip().is_loopback() && loaded.config.gateway.keys.is_empty() {
+            find("error", "gateway.listen".to_owned(), format!("{listen} is not loopback and there are no gateway.keys; serve would refuse"));
+        }
+        if let Err(error) = TcpListener::bind(listen) {
+            find("note", "gateway.listen".to_owned(), format!("{listen} cannot be listened on ({error}); another toolcrib may be running"));
+        }
+    } else {
+        find("warning", "gateway.listen".to_owned(), format!("'{}' is not an address like 127.0.0.1:7332", loaded.config.gateway.listen));
+    }
+    let upstreams = world.upstreams().await;
+    let servers: Vec<UpstreamReport> = upstreams.values().map(|upstream| upstream.report()).collect();
+    for server in servers.iter().filter(|server| server.stray_lines > 0) {
+        find("note", server.source.clone(), format!("{} lines on its standard output were no protocol; it should log to standard error", server.stray_lines));
+    }
+    let report = Report {
+        version: env!("CARGO_PKG_VERSION"),
+        files: loaded.files.iter().map(|file| file.display().to_string()).collect(),
+        store: world.store.path.as_ref().map(|path| path.display().to_string()),
+        trust: match settings.permissions.trust {
+            toolcrib_engine::Trust::None => "none",
+            toolcrib_engine::Trust::Configured => "configured",
+            toolcrib_engine::Trust::All => "all",
+        },
+        tools: view.set.tools().len(),
+        tokens: serde_json::to_value(view.set.tokens)?,
+        servers,
+        findings,
+    };
+    if args.json {
+        print::json(&report)?;
+    } else {
+        people(&report);
+    }
+    let failed = report.findings.iter().any(|finding| finding.level == "error");
+    world.stop().await;
+    Ok(if failed { Exit::Failed } else { Exit::Done })
+}
+
+fn people(report: &Report) {
+    print::line(format!("toolcrib {}", report.version));
+    let files = if report.files.is_empty() { "none".to_owned() } else { report.files.join(", ") };
+    print::line(format!("configuration: {files}"));
+    print::line(format!("state: {}", report.store.as_deref().unwrap_or("in memory")));
+    print::line(format!("trust: {}", report.trust));
+    print::line(format!("tools: {}, shown to a model: {} tokens of {}", report.tools, report.tokens["shown"], report.tokens["eager"]));
+    let rows = report
+        .servers
+        .iter()
+        .map(|server| {
+            vec![
+                server.source.clone(),
+                server.state.word().to_owned(),
+                server.version.clone().unwrap_or_default(),
+                server.tools.map(|tools| tools.to_string()).unwrap_or_default(),
+                server.restarts.to_string(),
+            ]
+        })
+        .collect::<Vec<_>>();
+    if !rows.is_empty() {
+        print::line("");
+        print::table(&["SERVER", "STATE", "PROTOCOL", "TOOLS", "RESTARTS"], rows);
+    }
+    if report.findings.is_empty() {
+        print::line("\nNothing is wrong.");
+    } else {
+        print::line("");
+        for finding in &report.findings {
+            print::line(format!("{}: {}: {}", finding.level, finding.about, print::clean(&finding.message)));
+        }
+    }
+}

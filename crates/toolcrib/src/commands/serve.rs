@@ -1,0 +1,90 @@
+//! `toolcrib serve`: the main job.
+
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use anyhow::Context;
+use tokio_util::sync::CancellationToken;
+use toolcrib_engine::Trust;
+use toolcrib_gateway::Gateway;
+use toolcrib_mcp::server::{Caller, Server, ServerOptions, StdioOptions, serve_stdio};
+
+use crate::{args::ServeArgs, exit::Exit, print, reload, service::EngineService, settings, world};
+use crate::world::World;
+
+pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
+    let shutdown = CancellationToken::new();
+    tokio::spawn(cancel_on_signal(shutdown.clone()));
+    if args.stdio { stdio(args, shutdown).await } else { http(args, shutdown).await }
+}
+
+async fn stdio(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Exit> {
+    let world = Arc::new(World::start_with(&args.sources, args.trust, Trust::Configured).await?);
+    let watching = watch(&world, &args)?;
+    let service = EngineService::new(world.engine.clone(), world.scope.clone());
+    let server = Server::new(service, ServerOptions::default());
+    let drain = Duration::from_millis(world.loaded().await.config.gateway.drain_timeout_ms);
+    let options = StdioOptions { drain, ..StdioOptions::default() };
+    let caller = Caller::default();
+    let served = serve_stdio(&server, caller, tokio::io::stdin(), tokio::io::stdout(), options, shutdown).await;
+    watching.abort();
+    world.stop().await;
+    served.context("standard input or output broke")?;
+    Ok(Exit::Done)
+}
+
+async fn http(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Exit> {
+    let listen = match &args.http {
+        Some(listen) => listen.clone(),
+        None => {
+            let files = world::config_files(&args.sources)?;
+            toolcrib_config::load(&files, &[], &toolcrib_config::Process)?.config.gateway.listen
+        }
+    };
+    let listen: SocketAddr = tokio::net::lookup_host(&listen)
+        .await
+        .with_context(|| format!("'{listen}' is not an address to listen on; write one like 127.0.0.1:7332"))?
+        .next()
+        .with_context(|| format!("'{listen}' leads to no address"))?;
+    // Whoever is not on this machine gets nothing run without a rule that says so.
+    let default_trust = if listen.ip().is_loopback() { Trust::Configured } else { Trust::None };
+    let world = Arc::new(World::start_with(&args.sources, args.trust, default_trust).await?);
+    let config = world.loaded().await.config;
+    let bound = match Gateway::bind(settings::gateway(&config, listen)).await {
+        Ok(bound) => bound,
+        Err(error) => {
+            world.stop().await;
+            return Err(error.into());
+        }
+    };
+    let watching = watch(&world, &args)?;
+    print::note(format!("listening on http://{}/mcp", bound.local_addr()));
+    let service = EngineService::new(world.engine.clone(), world.scope.clone());
+    let served = bound.serve(service, shutdown).await;
+    watching.abort();
+    world.stop().await;
+    served?;
+    Ok(Exit::Done)
+}
+
+fn watch(world: &Arc<World>, args: &ServeArgs) -> anyhow::Result<tokio::task::JoinHandle<()>> {
+    let files: Vec<PathBuf> = world::config_files(&args.sources)?;
+    Ok(tokio::spawn(reload::watch(world.clone(), files)))
+}
+
+async fn cancel_on_signal(shutdown: CancellationToken) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+        return;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    shutdown.cancel();
+    // Whoever asks twice does not want to wait.
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    std::process::exit(130);
+}

@@ -1,0 +1,85 @@
+//! `toolcrib tools`: the tools in effect.
+
+use serde::Serialize;
+use toolcrib_core::assemble::Standing;
+
+use crate::{args::ToolsArgs, exit::Exit, print, world::World};
+
+#[derive(Serialize)]
+struct Row<'a> {
+    id: String,
+    name: &'a str,
+    source: String,
+    disclosure: &'static str,
+    tokens: usize,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    tools: Vec<Row<'a>>,
+    hidden: usize,
+    quarantined: usize,
+    tokens: toolcrib_core::assemble::TokenReport,
+}
+
+pub(crate) async fn run(args: ToolsArgs) -> anyhow::Result<Exit> {
+    let world = World::start(&args.sources, None).await?;
+    world.wait_all(args.wait.wait).await;
+    let view = world.view()?;
+    let catalog = world.engine.hub().catalog();
+    let rows: Vec<Row<'_>> = view
+        .set
+        .tools()
+        .iter()
+        .enumerate()
+        .map(|(position, tool)| {
+            let entry = catalog.sources().get(tool.source());
+            Row {
+                id: tool.id().to_string(),
+                name: view.set.name_map().name(position),
+                source: tool.source().to_string(),
+                disclosure: match view.set.standing(position) {
+                    Standing::Direct => "direct",
+                    Standing::Deferred => "deferred",
+                },
+                tokens: tool.definition_chars().div_ceil(4),
+                state: entry.map_or("down", |entry| entry.state.word()),
+                reason: entry.and_then(|entry| match &entry.state {
+                    toolcrib_core::SourceState::Down { reason } => Some(reason.clone()),
+                    _ => None,
+                }),
+            }
+        })
+        .collect();
+    let quarantined = catalog.quarantined().count();
+    let hidden = view.set.removed.len() + view.set.losers.len();
+    if args.json {
+        print::json(&Report { tools: rows, hidden, quarantined, tokens: view.set.tokens })?;
+    } else {
+        let cells = rows
+            .iter()
+            .map(|row| {
+                vec![row.name.to_owned(), row.id.clone(), row.disclosure.to_owned(), row.tokens.to_string(), row.state.to_owned()]
+            })
+            .collect();
+        print::table(&["NAME", "ID", "SHOWN", "TOKENS", "SERVER"], cells);
+        let tokens = view.set.tokens;
+        print::note(format!(
+            "{} tools; a model is shown {} tokens instead of {} ({}).",
+            rows.len(),
+            tokens.shown,
+            tokens.eager,
+            tokens.counter
+        ));
+        if hidden + quarantined > 0 {
+            print::note(format!("{hidden} hidden, {quarantined} quarantined: `toolcrib explain '*'` says why."));
+        }
+    }
+    world.warn_about_sources();
+    let exit = world.exit_for_sources();
+    world.stop().await;
+    Ok(exit)
+}

@@ -1,0 +1,39 @@
+//! Printing: data to standard output, everything else to standard error. The one place that writes to either.
+
+use std::io::Write;
+
+use comfy_table::{ContentArrangement, Table, presets};
+use serde::Serialize;
+
+/// Prints text and a line end to standard output. A closed pipe is no error: the reader had enough.
+pub(crate) fn line(text: impl AsRef<str>) {
+    let _ = writeln!(anstream::stdout(), "{}", text.as_ref());
+}
+
+/// Prints one JSON document to standard output.
+pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
+    line(serde_json::to_string_pretty(value)?);
+    Ok(())
+}
+
+/// Prints a note to standard error.
+pub(crate) fn note(text: impl AsRef<str>) {
+    let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
+}
+
+/// Prints rows under headings. Cells are cleaned: they may come from a server.
+pub(crate) fn table(headings: &[&str], rows: Vec<Vec<String>>) {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(headings);
+    for row in rows {
+        table.add_row(row.iter().map(|cell| clean(cell)));
+    }
+    for row in table.to_string().lines() {
+        line(row.trim_end());
+    }
+}
+
+/// Text from outside, fit for a terminal.
+pub(crate) fn clean(text: &str) -> String {
+    toolcrib_core::shape::sanitize_text(text)
+}

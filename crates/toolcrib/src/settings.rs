@@ -1,0 +1,254 @@
+//! From configuration to the settings of the engine, the servers and the gateway.
+
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+
+use anyhow::{Context, anyhow};
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use toolcrib_config::{
+    Config, Diagnostic, Loaded,
+    model::{self, ConflictRule, EraSetting, PrefixRule, ServerConfig, TransportKind},
+};
+use toolcrib_core::{
+    IngestLimits, Source,
+    assemble::AssembleSettings,
+    disclosure,
+    name::{Conflict, NameSettings, Prefix},
+    search::RankerKind,
+    select::{Allow, ListStage, Lists, Policy, ProfileStage, ServerFilter, ServerStage},
+    selector::{Groups, Selector},
+    shape::ShapeLimits,
+};
+use toolcrib_engine::{CallLimits, EngineSettings, HubLimits, Permissions, SourceOptions, Trust};
+use toolcrib_gateway::{AccessKey, GatewaySettings};
+use toolcrib_mcp::upstream::{EraChoice, Transport, UpstreamLimits, UpstreamSettings};
+
+use crate::args::SourceArgs;
+
+/// Settings of the engine. `default_trust` applies where the configuration names none.
+pub(crate) fn engine(
+    loaded: &Loaded,
+    flags: &SourceArgs,
+    default_trust: Trust,
+    findings: &mut Vec<Diagnostic>,
+) -> anyhow::Result<EngineSettings> {
+    let Loaded { config, origins, .. } = loaded;
+    let mut groups = Groups::default();
+    for (name, members) in &config.groups {
+        groups.insert(name, selectors(members, &format!("groups.{name}"), loaded)?);
+    }
+    let mut policy = Policy::new(groups.clone());
+    let mut filters = BTreeMap::new();
+    for (name, server) in &config.servers {
+        if server.include.is_some() || !server.exclude.is_empty() {
+            let key = format!("servers.{name}");
+            let filter = ServerFilter {
+                include: server.include.as_deref().map(|list| globs(list, &format!("{key}.include"))).transpose()?,
+                exclude: Some(globs(&server.exclude, &format!("{key}.exclude"))?),
+                origin: origins.text(&key),
+            };
+            filters.insert(Source::Mcp(name.clone()), filter);
+        }
+    }
+    policy.push(ServerStage { filters });
+    policy.push(ProfileStage { profiles: profiles(loaded)?, default: config.profile.clone() });
+    policy.push(ListStage {
+        name: "global".to_owned(),
+        lists: Lists {
+            allow: Allow::from_list(optional(config.policy.allow.as_ref(), "policy.allow", loaded)?),
+            deny: selectors(&config.policy.deny, "policy.deny", loaded)?,
+            origin: origins.text("policy"),
+        },
+    });
+    policy.push(ListStage {
+        name: "command line".to_owned(),
+        lists: Lists {
+            allow: if flags.allow.is_empty() { Allow::All } else { Allow::Only(selectors(&flags.allow, "--allow", loaded)?) },
+            deny: selectors(&flags.deny, "--deny", loaded)?,
+            origin: "flags --allow and --deny".to_owned(),
+        },
+    });
+    let (disclosure, problems) = disclosure::resolve(&config.disclosure.raw());
+    findings.extend(problems.into_iter().map(|problem| {
+        Diagnostic::warning(
+            format!("disclosure.{}", problem.key),
+            format!("{} is not usable, expected {}; {} is used", problem.found, problem.expected, problem.used),
+        )
+    }));
+    let cap = disclosure::Cap {
+        max_share: config.disclosure.listing_max_share,
+        floor_tokens: size(config.disclosure.listing_floor_tokens),
+    };
+    let assemble = AssembleSettings {
+        policy,
+        names: names(&config.names),
+        disclosure,
+        listing: disclosure::Options { cap: Some(cap), ..disclosure::Options::default() },
+        always: selectors(&config.disclosure.always, "disclosure.always", loaded)?,
+        defer: selectors(&config.disclosure.defer, "disclosure.defer", loaded)?,
+        context_length: config.disclosure.context_length,
+        ranker: match config.disclosure.ranker {
+            model::Ranker::Lexical => RankerKind::Lexical,
+            model::Ranker::Bm25 => RankerKind::Bm25,
+        },
+    };
+    let permissions = Permissions {
+        trust: config.permissions.trust.map_or(default_trust, trust),
+        allow: selectors(&config.permissions.allow, "permissions.allow", loaded)?,
+        groups,
+    };
+    let timeout = |(name, server): (&String, &ServerConfig)| (Source::Mcp(name.clone()), millis(server.call_timeout_ms));
+    let limits = CallLimits {
+        source_timeouts: config.servers.iter().map(timeout).collect(),
+        shape: ShapeLimits {
+            max_chars: size(config.results.max_chars),
+            preview_chars: size(config.results.preview_chars),
+            max_bytes: size(config.limits.result_bytes),
+        },
+        keep_results: millis(config.results.keep_ms),
+        ..CallLimits::default()
+    };
+    Ok(EngineSettings { assemble, permissions, limits })
+}
+
+fn profiles(loaded: &Loaded) -> anyhow::Result<BTreeMap<String, Lists>> {
+    let mut profiles = BTreeMap::new();
+    for (name, profile) in &loaded.config.profiles {
+        let key = format!("profiles.{name}");
+        let lists = Lists {
+            allow: Allow::from_list(optional(profile.allow.as_ref(), &format!("{key}.allow"), loaded)?),
+            deny: selectors(&profile.deny, &format!("{key}.deny"), loaded)?,
+            origin: loaded.origins.text(&key),
+        };
+        profiles.insert(name.clone(), lists);
+    }
+    Ok(profiles)
+}
+
+/// Limits of the hub.
+pub(crate) fn hub(config: &Config) -> HubLimits {
+    HubLimits {
+        ingest: IngestLimits { schema_bytes: size(config.limits.schema_bytes), ..IngestLimits::default() },
+        tools_per_source: size(config.limits.tools_per_server),
+        ..HubLimits::default()
+    }
+}
+
+/// Settings of one server, and what is said about it locally.
+pub(crate) fn upstream(name: &str, server: &ServerConfig, config: &Config) -> (UpstreamSettings, SourceOptions) {
+    let plain = |map: &BTreeMap<String, toolcrib_config::Secret>| -> BTreeMap<String, String> {
+        map.iter().map(|(key, value)| (key.clone(), value.expose().to_owned())).collect()
+    };
+    let http = server.transport == Some(TransportKind::Http) || server.command.is_none();
+    let transport = if http {
+        Transport::Http {
+            url: server.url.clone().unwrap_or_default(),
+            headers: plain(&server.headers).into_iter().collect(),
+            bearer: server.bearer.as_ref().map(|secret| secret.expose().to_owned()),
+        }
+    } else {
+        let inherited = server.env_inherit.iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
+        Transport::Stdio {
+            command: server.command.clone().unwrap_or_default(),
+            args: server.args.clone(),
+            env: inherited.chain(plain(&server.env)).collect(),
+            cwd: server.cwd.as_ref().map(Into::into),
+        }
+    };
+    let settings = UpstreamSettings {
+        era: match server.era {
+            EraSetting::Auto => EraChoice::Auto,
+            EraSetting::Legacy => EraChoice::Legacy,
+            EraSetting::Modern => EraChoice::Modern,
+        },
+        connect_timeout: millis(server.connect_timeout_ms),
+        call_timeout: millis(server.call_timeout_ms),
+        lazy: server.lazy,
+        secrets: server.env.values().map(|secret| secret.expose().to_owned()).collect(),
+        guard: std::env::current_exe().ok(),
+        limits: UpstreamLimits {
+            message_bytes: size(config.limits.message_bytes),
+            result_bytes: size(config.limits.result_bytes),
+            // One more, so that the hub's own limit is the one that speaks.
+            tools: size(config.limits.tools_per_server).saturating_mul(10),
+            pages: 1_000,
+            ..UpstreamLimits::default()
+        },
+        ..UpstreamSettings::new(name, transport)
+    };
+    let options =
+        SourceOptions { summary: server.description.clone(), tags: server.tags.clone(), always: server.always };
+    (settings, options)
+}
+
+/// Settings of the gateway.
+pub(crate) fn gateway(config: &Config, listen: SocketAddr) -> GatewaySettings {
+    let gateway = &config.gateway;
+    let key = |(index, secret): (usize, &toolcrib_config::Secret)| AccessKey {
+        name: format!("key-{}", index + 1),
+        secret: secret.expose().to_owned(),
+    };
+    GatewaySettings {
+        listen,
+        hosts: gateway.allowed_hosts.clone(),
+        origins: gateway.allowed_origins.clone(),
+        keys: gateway.keys.iter().enumerate().map(key).collect(),
+        max_body: size(gateway.max_body_bytes),
+        drain: millis(gateway.drain_timeout_ms),
+        ..GatewaySettings::default()
+    }
+}
+
+/// The trust level of a configuration's word.
+pub(crate) fn trust(level: model::TrustLevel) -> Trust {
+    match level {
+        model::TrustLevel::None => Trust::None,
+        model::TrustLevel::Configured => Trust::Configured,
+        model::TrustLevel::All => Trust::All,
+    }
+}
+
+fn names(config: &model::NamesConfig) -> NameSettings {
+    NameSettings {
+        prefix: match config.prefix {
+            PrefixRule::Server => Prefix::Source,
+            PrefixRule::None => Prefix::None,
+        },
+        max_length: size(config.max_length),
+        conflict: match config.conflict {
+            ConflictRule::Priority => Conflict::Priority,
+            ConflictRule::First => Conflict::First,
+            ConflictRule::Reject => Conflict::Reject,
+            ConflictRule::Namespace => Conflict::Namespace,
+        },
+    }
+}
+
+fn optional(list: Option<&Vec<String>>, key: &str, loaded: &Loaded) -> anyhow::Result<Option<Vec<Selector>>> {
+    list.map(|list| selectors(list, key, loaded)).transpose()
+}
+
+/// A selector that cannot be read is an error: a rule that restricts must not be dropped quietly.
+fn selectors(list: &[String], key: &str, loaded: &Loaded) -> anyhow::Result<Vec<Selector>> {
+    list.iter()
+        .map(|text| {
+            let place = if key.starts_with("--") { key.to_owned() } else { loaded.origins.text(key) };
+            text.parse().map_err(|error| anyhow!("{place}: {error}"))
+        })
+        .collect()
+}
+
+fn globs(list: &[String], key: &str) -> anyhow::Result<GlobSet> {
+    let mut builder = GlobSetBuilder::new();
+    for text in list {
+        builder.add(Glob::new(text).with_context(|| format!("{key}: '{text}' is not a pattern"))?);
+    }
+    builder.build().with_context(|| format!("{key} is too large"))
+}
+
+fn size(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn millis(number: u64) -> Duration {
+    Duration::from_millis(number)
+}
