@@ -8,7 +8,9 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_core::ToolResult;
 use toolcrib_gateway::{Gateway, GatewaySettings};
 use toolcrib_mcp::{
-    server::{BoxFuture, Caller, Progress, Server, ServerOptions, StdioOptions, ToolCall, ToolList, ToolService, serve_stdio},
+    server::{
+        BoxFuture, Caller, Progress, Server, ServerOptions, StdioOptions, ToolCall, ToolList, ToolService, serve_stdio,
+    },
     wire::{RpcError, code},
 };
 
@@ -38,7 +40,9 @@ impl ToolService for Echo {
     fn call<'a>(&'a self, _: &'a Caller, call: ToolCall) -> BoxFuture<'a, Result<ToolResult, RpcError>> {
         Box::pin(async move {
             match call.name.as_str() {
-                "echo" | "region" => Ok(ToolResult::text(call.arguments.map_or("{}".into(), |raw| raw.get().to_owned()))),
+                "echo" | "region" => {
+                    Ok(ToolResult::text(call.arguments.map_or("{}".into(), |raw| raw.get().to_owned())))
+                }
                 "count" => {
                     for step in 1..=3 {
                         if let Some(progress) = &call.progress {

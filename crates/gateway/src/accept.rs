@@ -42,8 +42,7 @@ pub(crate) async fn run(
             }
         };
         backoff.reset();
-        let connection =
-            serve(stream, router.clone(), settings, shutdown.clone(), deadline.clone());
+        let connection = serve(stream, router.clone(), settings, shutdown.clone(), deadline.clone());
         connections.spawn(async move {
             connection.await;
             drop(place);
@@ -52,7 +51,11 @@ pub(crate) async fn run(
     drop(listener);
     connections.close();
     if tokio::time::timeout(settings.drain, connections.wait()).await.is_err() {
-        tracing::warn!(open = connections.len(), "connections were still busy {:?} after shutdown; closing them", settings.drain);
+        tracing::warn!(
+            open = connections.len(),
+            "connections were still busy {:?} after shutdown; closing them",
+            settings.drain
+        );
         deadline.cancel();
         connections.wait().await;
     }

@@ -62,7 +62,11 @@ impl Bound {
         let guard = Arc::new(Guard::new(&settings, address));
         let draining = shutdown.clone();
         let ready = move || async move {
-            if draining.is_cancelled() { (StatusCode::SERVICE_UNAVAILABLE, "draining\n") } else { (StatusCode::OK, "ready\n") }
+            if draining.is_cancelled() {
+                (StatusCode::SERVICE_UNAVAILABLE, "draining\n")
+            } else {
+                (StatusCode::OK, "ready\n")
+            }
         };
         let router = mcp::routes(endpoint.clone())
             .merge(routes)

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{Arc, Weak},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use axum::{
@@ -85,10 +85,10 @@ impl Endpoint {
 
     /// Ends idle sessions from time to time, for ever.
     pub(crate) async fn sweep(self: Arc<Self>) {
-        let pause = (self.settings.session_idle / 10).clamp(Duration::from_millis(10), Duration::from_secs(60));
+        let pause = (self.settings.session_idle / 10).clamp(Duration::from_millis(10), Duration::from_mins(1));
         loop {
             tokio::time::sleep(pause).await;
-            self.sessions.sweep();
+            self.sessions.sweep(Instant::now());
         }
     }
 
@@ -129,7 +129,7 @@ async fn take(
     }
     let bytes = match read_body(body, &headers, &endpoint.settings).await {
         Ok(bytes) => bytes,
-        Err(response) => return response,
+        Err(response) => return *response,
     };
     let Ok(version) = single(&headers, &VERSION) else {
         let message = format!("header {VERSION} is given twice or is not plain text");
@@ -206,25 +206,22 @@ fn is_json(headers: &HeaderMap) -> bool {
     value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
-async fn read_body(body: Body, headers: &HeaderMap, settings: &GatewaySettings) -> Result<Bytes, Response> {
+async fn read_body(body: Body, headers: &HeaderMap, settings: &GatewaySettings) -> Result<Bytes, Box<Response>> {
     let too_large = || {
         let message = format!("the body is over the limit of {} bytes", settings.max_body);
-        ending(refuse(StatusCode::PAYLOAD_TOO_LARGE, None, code::INVALID_REQUEST, message))
+        Box::new(ending(refuse(StatusCode::PAYLOAD_TOO_LARGE, None, code::INVALID_REQUEST, message)))
     };
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|length| length > settings.max_body as u64) {
         return Err(too_large());
     }
-    let collected = tokio::time::timeout(settings.body_timeout, Limited::new(body, settings.max_body).collect()).await;
-    match collected {
+    let broken = |status, message: String| Err(Box::new(ending(refuse(status, None, code::INVALID_REQUEST, message))));
+    match tokio::time::timeout(settings.body_timeout, Limited::new(body, settings.max_body).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => {
-            Err(ending(refuse(StatusCode::BAD_REQUEST, None, code::INVALID_REQUEST, "the body could not be read")))
-        }
+        Ok(Err(_)) => broken(StatusCode::BAD_REQUEST, "the body could not be read".to_owned()),
         Err(_) => {
-            let message = format!("the body did not arrive within {:?}", settings.body_timeout);
-            Err(ending(refuse(StatusCode::REQUEST_TIMEOUT, None, code::INVALID_REQUEST, message)))
+            broken(StatusCode::REQUEST_TIMEOUT, format!("the body did not arrive within {:?}", settings.body_timeout))
         }
     }
 }

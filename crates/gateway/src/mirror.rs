@@ -86,11 +86,10 @@ impl Mirrored {
         let name = &self.header;
         let value = self.path.iter().try_fold(arguments, |value, key| value.get(key));
         let body = match value {
-            None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text.clone()),
             Some(scalar @ (Value::Bool(_) | Value::Number(_))) => Some(scalar.to_string()),
-            // What cannot be put in a header is left out.
-            Some(_) => None,
+            // What is not there or cannot be put in a header is left out.
+            None | Some(Value::Null | Value::Array(_) | Value::Object(_)) => None,
         };
         let mut values = headers.get_all(name.as_str()).iter();
         let header = match (values.next(), values.next()) {
@@ -170,7 +169,8 @@ fn count(value: &Value, names_are_properties: bool, depth: usize) -> usize {
 
 fn count_members(members: &Map<String, Value>, names_are_properties: bool, depth: usize) -> usize {
     let own = usize::from(!names_are_properties && members.contains_key(ANNOTATION));
-    let inner = members.iter().map(|(key, value)| count(value, !names_are_properties && key == "properties", depth + 1));
+    let inner =
+        members.iter().map(|(key, value)| count(value, !names_are_properties && key == "properties", depth + 1));
     own + inner.sum::<usize>()
 }
 

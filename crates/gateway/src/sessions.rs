@@ -6,12 +6,11 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use parking_lot::Mutex;
-use tokio::time::Instant;
 use toolcrib_mcp::server::Connection;
 
 use crate::guard::Principal;
@@ -36,7 +35,7 @@ impl InUse {
 
 impl Drop for InUse {
     fn drop(&mut self) {
-        *self.0.used.lock() = Instant::now();
+        self.0.touch(Instant::now());
         self.0.open.fetch_sub(1, Ordering::AcqRel);
     }
 }
@@ -46,8 +45,13 @@ impl Session {
         self.open.load(Ordering::Acquire) > 0 || self.connection.in_flight() > 0
     }
 
-    fn idle(&self) -> Duration {
-        if self.is_busy() { Duration::ZERO } else { self.used.lock().elapsed() }
+    fn touch(&self, now: Instant) {
+        let mut used = self.used.lock();
+        *used = now.max(*used);
+    }
+
+    fn idle(&self, now: Instant) -> Duration {
+        if self.is_busy() { Duration::ZERO } else { now.saturating_duration_since(*self.used.lock()) }
     }
 }
 
@@ -64,16 +68,16 @@ impl Sessions {
     }
 
     /// Gives a connection a session and its name; `None` when the table is full of sessions in use.
-    pub(crate) fn insert(&self, connection: Arc<Connection>, principal: Principal) -> Option<String> {
+    pub(crate) fn insert(&self, connection: Arc<Connection>, principal: Principal, now: Instant) -> Option<String> {
         let mut bytes = [0_u8; 32];
         // Without randomness there can be no session that is safe to have.
         getrandom::fill(&mut bytes).ok()?;
         let id = URL_SAFE_NO_PAD.encode(bytes);
-        let session =
-            Session { connection, principal, used: Mutex::new(Instant::now()), open: AtomicUsize::new(0) };
+        let session = Session { connection, principal, used: Mutex::new(now), open: AtomicUsize::new(0) };
         let mut table = self.table.lock();
         let evicted = if table.len() >= self.max {
-            let oldest = table.iter().filter(|(_, session)| !session.is_busy()).max_by_key(|(_, session)| session.idle());
+            let oldest =
+                table.iter().filter(|(_, session)| !session.is_busy()).max_by_key(|(_, session)| session.idle(now));
             let oldest = oldest.map(|(id, _)| id.clone())?;
             table.remove(&oldest)
         } else {
@@ -88,9 +92,11 @@ impl Sessions {
     }
 
     /// A principal's session. Someone else's is as good as none.
-    pub(crate) fn get(&self, id: &str, principal: &Principal) -> Option<InUse> {
+    pub(crate) fn get(&self, id: &str, principal: &Principal, now: Instant) -> Option<InUse> {
         let table = self.table.lock();
-        let session = table.get(id).filter(|session| session.principal == *principal && session.idle() < self.idle)?;
+        let session =
+            table.get(id).filter(|session| session.principal == *principal && session.idle(now) < self.idle)?;
+        session.touch(now);
         session.open.fetch_add(1, Ordering::AcqRel);
         Some(InUse(session.clone()))
     }
@@ -110,10 +116,10 @@ impl Sessions {
     }
 
     /// Ends the sessions that have been idle for too long.
-    pub(crate) fn sweep(&self) {
+    pub(crate) fn sweep(&self, now: Instant) {
         let mut expired = Vec::new();
         self.table.lock().retain(|_, session| {
-            let keep = session.idle() < self.idle;
+            let keep = session.idle(now) < self.idle;
             if !keep {
                 expired.push(session.clone());
             }

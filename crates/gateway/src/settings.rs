@@ -74,7 +74,7 @@ impl Default for GatewaySettings {
             max_connections: 1_000,
             max_streams: 500,
             max_sessions: 1_000,
-            session_idle: Duration::from_secs(3_600),
+            session_idle: Duration::from_hours(1),
             running: 256,
             waiting: 1_024,
             stream_after: Duration::from_secs(5),
@@ -116,7 +116,9 @@ impl fmt::Debug for AccessKey {
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
     /// Others than this machine could use every tool.
-    #[error("refusing to listen on {0} without a key: others could use every tool; configure a key or listen on 127.0.0.1")]
+    #[error(
+        "refusing to listen on {0} without a key: others could use every tool; configure a key or listen on 127.0.0.1"
+    )]
     NoKeys(SocketAddr),
     /// A key that anyone has.
     #[error("key {0:?} is empty; give it a value or remove it")]

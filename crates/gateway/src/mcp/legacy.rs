@@ -1,6 +1,6 @@
 //! Sessions (2025-03-26 to 2025-11-25).
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use axum::{
     body::Bytes,
@@ -35,7 +35,7 @@ impl Exchange {
         };
         let session = match self.endpoint.session(&self.headers, &self.principal, id.as_ref()) {
             Ok(session) => session,
-            Err(refusal) => return refusal,
+            Err(refusal) => return *refusal,
         };
         let (out, frames) = mpsc::channel(QUEUE);
         // A lost connection is not a cancellation in these revisions: the call goes on.
@@ -53,7 +53,7 @@ impl Exchange {
         }
         let session = match self.endpoint.session(&self.headers, &self.principal, None) {
             Ok(session) => session,
-            Err(refusal) => return refusal,
+            Err(refusal) => return *refusal,
         };
         if session.connection().legacy_protocol() != Some(Protocol::V2025_03_26) {
             let message = "a JSON-RPC batch; send one message at a time";
@@ -84,7 +84,7 @@ impl Exchange {
         if frame.kind != FrameKind::Result {
             return reply::json(Statuses::Legacy.of(frame.kind), frame);
         }
-        let name = self.endpoint.sessions.insert(connection.clone(), self.principal.clone());
+        let name = self.endpoint.sessions.insert(connection.clone(), self.principal.clone(), Instant::now());
         let Some(name) = name.and_then(|name| HeaderValue::from_str(&name).ok()) else {
             connection.abandon();
             let message = "busy: all sessions are in use; try again later";
@@ -102,7 +102,7 @@ impl Exchange {
 
 impl Endpoint {
     // The session a request names.
-    fn session(&self, headers: &HeaderMap, principal: &Principal, id: Option<&Id>) -> Result<InUse, Response> {
+    fn session(&self, headers: &HeaderMap, principal: &Principal, id: Option<&Id>) -> Result<InUse, Box<Response>> {
         let name = match single(headers, &SESSION) {
             Ok(Some(name)) => name,
             Ok(None) => {
@@ -110,17 +110,17 @@ impl Endpoint {
                     "{SESSION} is missing: send initialize first, or carry the protocol version in params._meta ({})",
                     Protocol::ALL[0]
                 );
-                return Err(refuse(StatusCode::BAD_REQUEST, id, code::INVALID_REQUEST, message));
+                return Err(Box::new(refuse(StatusCode::BAD_REQUEST, id, code::INVALID_REQUEST, message)));
             }
             Err(()) => {
                 let message = format!("{SESSION} is given twice or is not plain text");
-                return Err(refuse(StatusCode::BAD_REQUEST, id, code::INVALID_REQUEST, message));
+                return Err(Box::new(refuse(StatusCode::BAD_REQUEST, id, code::INVALID_REQUEST, message)));
             }
         };
         // 404 tells the client to initialize again.
-        self.sessions.get(name, principal).ok_or_else(|| {
+        self.sessions.get(name, principal, Instant::now()).ok_or_else(|| {
             let message = "there is no such session (any more); send initialize again";
-            refuse(StatusCode::NOT_FOUND, id, code::INVALID_REQUEST, message)
+            Box::new(refuse(StatusCode::NOT_FOUND, id, code::INVALID_REQUEST, message))
         })
     }
 }
@@ -143,7 +143,7 @@ pub(super) async fn stream(
     }
     let session = match endpoint.session(&headers, &principal, None) {
         Ok(session) => session,
-        Err(refusal) => return refusal,
+        Err(refusal) => return *refusal,
     };
     let Ok(place) = endpoint.streams.clone().try_acquire_owned() else {
         return refuse(StatusCode::TOO_MANY_REQUESTS, None, BUSY, "busy: too many streams are open; try again later");

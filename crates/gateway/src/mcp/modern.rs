@@ -45,19 +45,16 @@ impl Exchange {
         }
         let mut place = None;
         if method == "subscriptions/listen" {
-            match self.endpoint.streams.clone().try_acquire_owned() {
-                Ok(free) => place = Some(free),
-                Err(_) => {
-                    let message = "busy: too many streams are open; try again later";
-                    return refuse(StatusCode::TOO_MANY_REQUESTS, Some(id), BUSY, message);
-                }
-            }
+            let Ok(free) = self.endpoint.streams.clone().try_acquire_owned() else {
+                let message = "busy: too many streams are open; try again later";
+                return refuse(StatusCode::TOO_MANY_REQUESTS, Some(id), BUSY, message);
+            };
+            place = Some(free);
         }
         let (out, frames) = mpsc::channel(QUEUE);
         let endpoint = &self.endpoint;
         let caller = endpoint.caller(&self.principal);
-        let connection =
-            Connection::open(&endpoint.server, Framing::Modern, caller, endpoint.admission.clone(), None);
+        let connection = Connection::open(&endpoint.server, Framing::Modern, caller, endpoint.admission.clone(), None);
         if place.is_some() {
             endpoint.remember(&connection);
         }

@@ -1,0 +1,11 @@
+//! The gateway as a client sees it: bytes over a socket.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod fake;
+mod framing;
+mod guards;
+mod http;
+mod legacy;
+mod lifecycle;
+mod modern;
