@@ -98,14 +98,18 @@ async fn over_stdio(link: &Link, timing: &Timing, deadline: Instant) -> Result<H
     // whichever answer comes first decides.
     let legacy = initialize(link, deadline);
     tokio::pin!(legacy);
-    let mut silent = true;
+    let (mut asked, mut silent) = (true, true);
     loop {
         tokio::select! {
             biased;
-            probe = &mut probe, if silent => match probe {
-                Probe::Modern(hello) => return Ok(hello),
-                Probe::Legacy(_) | Probe::Failed(_) => silent = false,
-            },
+            probe = &mut probe, if asked => {
+                asked = false;
+                match probe {
+                    Probe::Modern(hello) => return Ok(hello),
+                    Probe::Legacy(_) => silent = false,
+                    Probe::Failed(_) => {}
+                }
+            }
             greeted = &mut legacy => return match greeted {
                 // A server that the probe made deaf is given a second, quieter chance.
                 Err(Trouble::Failed { reason, permanent: false }) if silent => Err(Trouble::GreetLegacy { reason }),

@@ -87,6 +87,11 @@ impl SseParser {
         self.items.pop_front()
     }
 
+    /// Whether the event that is being read is over the limit already.
+    pub fn is_over(&self) -> bool {
+        self.overflow
+    }
+
     fn extend(&mut self, bytes: &[u8]) {
         self.size = self.size.saturating_add(bytes.len());
         if self.size > self.max && !self.overflow {

@@ -90,7 +90,7 @@ def page(params):
     if how == "many":
         return {"tools": [{"name": "t%d" % n, "inputSchema": {"type": "object"}} for n in range(100000)]}
     if how == "bad":
-        return {"tools": [tool("good"), {"name": "bad", "inputSchema": True}, 7, tool("good", description="again"), {"inputSchema": {}}]}
+        return {"tools": [tool("good"), {"name": "bad", "inputSchema": 5}, 7, tool("good", description="again"), {"inputSchema": {}}]}
     if how == "nolist":
         return {"items": []}
     if how == "huge":

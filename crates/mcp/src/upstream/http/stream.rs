@@ -98,11 +98,7 @@ impl HttpLink {
             while let Some(item) = parser.next_item() {
                 let event = match item {
                     SseItem::Event(event) => event,
-                    SseItem::TooLong => {
-                        self.inbox.stray("an event over the message limit", b"");
-                        let text = format!("the answer is larger than the limit of {} bytes", self.message_bytes);
-                        return Ended::Answered(Err(Failure::Unusable(text)));
-                    }
+                    SseItem::TooLong => return self.too_long(),
                 };
                 position.note(&event);
                 if event.data.is_empty() {
@@ -119,7 +115,17 @@ impl HttpLink {
                     Err(_) => self.take_frame(event.data.as_bytes()),
                 }
             }
+            // Not read to its end, which may never come.
+            if parser.is_over() {
+                return self.too_long();
+            }
         }
+    }
+
+    fn too_long(&self) -> Ended {
+        self.inbox.stray("an event over the message limit", b"");
+        let text = format!("the answer is larger than the limit of {} bytes", self.message_bytes);
+        Ended::Answered(Err(Failure::Unusable(text)))
     }
 
     fn take_frame(self: &Arc<Self>, bytes: &[u8]) {
