@@ -21,6 +21,7 @@ mod frame;
 mod legacy;
 mod listing;
 mod modern;
+mod oversize;
 mod params;
 mod protocol;
 mod splice;

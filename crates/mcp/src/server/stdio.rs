@@ -8,7 +8,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Caller, Connection, Frame, Framing, Server, error_frame};
+use super::{Caller, Connection, Frame, Framing, Server, error_frame, oversize};
 use crate::wire::{DEFAULT_MAX_LINE, Line, LineReader, RpcError, code};
 
 /// Limits of a stdio connection.
@@ -56,10 +56,10 @@ where
         loop {
             match lines.next().await {
                 Ok(Some(Line::Frame(line))) => connection.take_bytes(&line, &out).await,
-                Ok(Some(Line::TooLong { bytes, .. })) => {
+                Ok(Some(Line::TooLong { bytes, head, tail })) => {
                     let message = format!("a message of {bytes} bytes is over the limit of {} bytes", options.max_line);
                     let error = RpcError::new(code::INVALID_REQUEST, message);
-                    super::connection::send(&out, error_frame(None, &error)).await;
+                    super::connection::send(&out, error_frame(oversize::id_of(&head, &tail).as_ref(), &error)).await;
                 }
                 Ok(None) => return Ok(()),
                 Err(error) => return Err(error),

@@ -34,10 +34,14 @@ async fn lines_may_end_and_begin_oddly() {
 async fn a_line_over_the_limit_is_refused_and_the_next_is_served() {
     let stdio = StdioOptions { max_line: 100, ..StdioOptions::default() };
     let mut client = Client::connect_with(&Fake::new(&[]), ServerOptions::default(), stdio);
-    let long = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#, "x".repeat(100_000));
+    let blob = "x".repeat(100_000);
     client
-        .exchange(&long, r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"a message of … bytes is over the limit of 100 bytes"}}"#)
+        .exchange(
+            &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{blob}"}}}}"#),
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"a message of … bytes is over the limit of 100 bytes"}}"#,
+        )
         .await;
+    client.exchange(&blob, r#"{"jsonrpc":"2.0","error":{"code":-32600,…}}"#).await;
     client.expect_silence().await;
 }
 
