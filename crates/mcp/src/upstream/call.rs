@@ -33,8 +33,8 @@ async fn call(core: &Arc<Core>, invocation: Invocation<'_>) -> Result<ToolResult
     if invocation.context.cancel.is_cancelled() {
         return Err(InvokeError::Cancelled);
     }
-    // A session that the server forgot is replaced and the call made once more: the server refused it unseen, so it
-    // did not run.
+    // Once more on a new connection when it is certain that the first try did not run: it never left before the
+    // connection ended, or the server refused it unseen because it had forgotten the session.
     let mut again = true;
     loop {
         let session = core.ready(deadline, &invocation.context.cancel).await?;
@@ -43,8 +43,9 @@ async fn call(core: &Arc<Core>, invocation: Invocation<'_>) -> Result<ToolResult
             Err(failure) => failure,
         };
         note(core, &session, &failure);
+        let ended = session.link.inbox().closing().is_some();
         match failure {
-            Failure::SessionExpired(_) if again => again = false,
+            Failure::SessionExpired(_) | Failure::NotSent(_) if again && ended => again = false,
             failure => return Err(as_error(core, failure, started)),
         }
     }
