@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
+import json
 import os
 import signal
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from .gateway import Toolcrib, call, describe, leaving_nothing, matches, ready, search
 from .installed import Installed
@@ -74,6 +77,7 @@ async def run(report: Report, tools: Installed, binary: str, website: str, names
         limited("faults/end/stubborn-sigkill", _stubborn(signal.SIGKILL)),
         limited("faults/end/stubborn-eof", _stubborn(None)),
         limited("faults/grows", _grows),
+        limited("faults/http", _http),
         *(limited(f"faults/garbage/{mode}", _garbage(mode, expected)) for mode, expected in GARBAGE.items()),
     )
 
@@ -295,6 +299,49 @@ def _garbage(mode: str, expected: str | None) -> Any:
 
 def _said(expected: str) -> str:
     return {"ok": "works", "fails": "fails", "any": "harms nothing"}[expected]
+
+
+# --- requests that no client of ours would send -----------------------------------------------------------------------
+
+
+async def _http(faults: Faults, name: str) -> None:
+    def entries(scratch: Scratch) -> list[ServerEntry]:
+        return real_servers(faults.tools, scratch, ["time"])
+
+    async with faults.toolcrib(name, entries) as toolcrib, toolcrib.listening() as listening:
+        address = urlsplit(listening.url)
+
+        def send(body: bytes, **headers: str) -> int:
+            connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=10)
+            try:
+                given = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+                connection.request("POST", address.path, body, {**given, **headers})
+                return connection.getresponse().status
+            finally:
+                connection.close()
+
+        first = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "e2e", "version": "1"}}
+        hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": first}).encode()
+        cases = [
+            ("a plain request is served", (200,), hello, {}),
+            ("a page of another origin is refused", (403,), hello, {"Origin": "http://evil.test"}),
+            ("another host name is refused, against DNS rebinding", (403, 421), hello, {"Host": "evil.test"}),
+            ("half of a JSON document is a bad request", (400,), hello[:40], {}),
+            ("a body that is not JSON is a bad request", (400, 415), b"\xff\x00 not JSON", {}),
+            ("a body beyond any limit is refused", (400, 413), b"[" + b"1," * 40 * MIB + b"1]", {}),
+            ("and a plain request is served as before", (200,), hello, {}),
+        ]
+        for what, wanted, body, headers in cases:
+            async with faults.report.test(f"{name}: {what}", 20):
+                try:
+                    status = await asyncio.to_thread(send, body, **headers)
+                except (BrokenPipeError, ConnectionResetError):
+                    # Refused before the body was read whole, which only the large one may be.
+                    status = 413 if len(body) > MIB else 0
+                expect(status in wanted, f"answered {status}")
+        async with faults.report.test(f"{name}: memory is bounded", 10):
+            peak = peak_memory(toolcrib.pid())
+            expect(0 < peak < MOST_MEMORY, f"{peak // MIB} MiB at most, allowed are {MOST_MEMORY // MIB}")
 
 
 # --- change and delay -------------------------------------------------------------------------------------------------
