@@ -3,5 +3,5 @@
 //!
 //! Never knows: MCP, SQL, configuration files. Everything is given as plain settings.
 
-//pub mod builtin;
+pub mod builtin;
 pub mod net;

@@ -41,7 +41,7 @@ impl Server {
                             return;
                         }
                     }
-                    let request = String::from_utf8(bytes).unwrap();
+                    let request = String::from_utf8_lossy(&bytes).into_owned();
                     seen.lock().unwrap().push(request.clone());
                     let reply = answer(&request);
                     let (reply, hang) = reply.strip_suffix(b"HANG").map_or((&reply[..], false), |rest| (rest, true));
@@ -70,6 +70,10 @@ impl Server {
 }
 
 fn is_complete(bytes: &[u8]) -> bool {
+    // A TLS greeting: answered at once, as by a server that does not know TLS.
+    if bytes.first() == Some(&0x16) {
+        return true;
+    }
     let text = String::from_utf8_lossy(bytes).to_lowercase();
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));

@@ -2,5 +2,11 @@
 // Not marked as test code, so the allowances of clippy.toml do not reach it.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod commands;
+mod definitions;
 mod egress;
+mod fetch;
+mod files;
 mod http_server;
+mod key_values;
+mod tools;

@@ -1,0 +1,66 @@
+//! The built-in tools as the engine drives them: through the catalog and the backend trait.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Value, value::RawValue};
+use toolcrib_connect::builtin::{BuiltinSettings, Builtins, Root};
+use toolcrib_core::{Source, SourceState, ToolId, ToolResult};
+use toolcrib_engine::{Backend, CallContext, Hub, Invocation, InvokeError, SourceOptions};
+use toolcrib_store::MemoryStore;
+
+pub(crate) struct Tools {
+    pub(crate) builtins: Builtins,
+    hub: Hub,
+}
+
+impl Tools {
+    pub(crate) fn new(settings: BuiltinSettings) -> Self {
+        let builtins = Builtins::new(settings, Arc::new(MemoryStore::new()));
+        let hub = Hub::new(Default::default());
+        let publisher = hub.register(Source::Builtin, SourceOptions::default(), Arc::new(builtins.clone()));
+        publisher.tools(SourceState::Ready, builtins.definitions(), None, false);
+        let catalog = hub.catalog();
+        let quarantined = &catalog.sources()[&Source::Builtin].quarantined;
+        assert!(quarantined.is_empty(), "{quarantined:?}");
+        Self { builtins, hub }
+    }
+
+    /// Tools with one writable folder.
+    pub(crate) fn in_folder(folder: &std::path::Path) -> Self {
+        Self::new(BuiltinSettings {
+            roots: vec![Root { path: folder.to_owned(), writable: true }],
+            ..BuiltinSettings::default()
+        })
+    }
+
+    pub(crate) async fn invoke(
+        &self,
+        name: &str,
+        arguments: Value,
+        context: &CallContext,
+    ) -> Result<ToolResult, InvokeError> {
+        let tool = self.hub.tool(&ToolId::new(Source::Builtin, name)).unwrap_or_else(|| panic!("no tool {name}"));
+        let arguments = RawValue::from_string(arguments.to_string()).unwrap();
+        self.builtins.invoke(Invocation { tool: &tool, arguments: &arguments, context }).await
+    }
+
+    /// The text of a call that must succeed.
+    pub(crate) async fn ok(&self, name: &str, arguments: Value) -> String {
+        self.call(name, arguments).await.unwrap_or_else(|text| panic!("{name}: {text}"))
+    }
+
+    /// The text of a call that must be a tool error.
+    pub(crate) async fn err(&self, name: &str, arguments: Value) -> String {
+        let shown = arguments.to_string();
+        match self.call(name, arguments).await {
+            Ok(text) => panic!("{name} {shown} succeeded: {text}"),
+            Err(text) => text,
+        }
+    }
+
+    pub(crate) async fn call(&self, name: &str, arguments: Value) -> Result<String, String> {
+        let context = CallContext::new(1, Duration::from_secs(20));
+        let result = self.invoke(name, arguments, &context).await.unwrap();
+        if result.is_error() { Err(result.to_text()) } else { Ok(result.to_text()) }
+    }
+}
