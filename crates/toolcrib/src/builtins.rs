@@ -1,33 +1,91 @@
 //! The built-in source: the tools of `connect`, and the reader of kept results.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use anyhow::Context;
+use serde_json::Value;
 use toolcrib_config::model::BuiltinConfig;
+use toolcrib_connect::{
+    builtin::{BuiltinSettings, Builtins, CommandSettings, Commands, KeyValueSettings, Root},
+    net::{EgressPolicy, HostRule},
+};
 use toolcrib_core::{Source, SourceState, ToolResult};
 use toolcrib_engine::{
-    Backend, BoxFuture, Hub, InvokeError, Invocation, KeyValueStore, ResultStore, SourceOptions,
+    Backend, BoxFuture, Hub, Invocation, InvokeError, KeyValueStore, ResultStore, SourceOptions,
     results::{self, ResultReader},
 };
 
-/// Publishes the built-in tools.
+/// Networks that `builtin.fetch.allow_private` opens. Link-local addresses, where clouds keep credentials, stay closed.
+const PRIVATE_NETWORKS: [&str; 6] =
+    ["127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"];
+
+/// Publishes the built-in tools; replaces those published before.
 pub(crate) fn publish(
     hub: &Hub,
     config: &BuiltinConfig,
-    _values: Arc<dyn KeyValueStore>,
+    values: Arc<dyn KeyValueStore>,
     results: Arc<dyn ResultStore>,
-) {
-    let definitions = vec![results::definition()];
-    let _ = config;
-    let backend = Arc::new(Builtin { results: ResultReader::new(results) });
+) -> anyhow::Result<()> {
+    let builtins = Builtins::new(settings(config)?, values);
+    let mut definitions = vec![results::definition()];
+    if config.enabled {
+        definitions.extend(builtins.definitions().into_iter().filter(|definition| is_enabled(definition, config)));
+    }
+    let backend = Arc::new(Builtin { builtins, results: ResultReader::new(results) });
     hub.register(Source::Builtin, SourceOptions::default(), backend).tools(SourceState::Ready, definitions, None, false);
+    Ok(())
+}
+
+fn settings(config: &BuiltinConfig) -> anyhow::Result<BuiltinSettings> {
+    let root = |path: &String| Root { path: path.into(), writable: config.files.write };
+    let private = config.fetch.allow_private.then_some(PRIVATE_NETWORKS).into_iter().flatten();
+    let rules: Result<Vec<HostRule>, _> =
+        private.chain(config.fetch.allow_hosts.iter().map(String::as_str)).map(str::parse).collect();
+    let policy = EgressPolicy {
+        private_hosts: rules.context("builtin.fetch.allow_hosts")?,
+        max_bytes: usize::try_from(config.fetch.max_bytes).unwrap_or(usize::MAX),
+        ..EgressPolicy::default()
+    };
+    Ok(BuiltinSettings {
+        roots: if config.files.enabled { config.files.roots.iter().map(root).collect() } else { Vec::new() },
+        commands: CommandSettings {
+            allowed: match (config.command.enabled, config.command.allow.is_empty()) {
+                (false, _) => Commands::Off,
+                (true, true) => Commands::Any,
+                (true, false) => Commands::Only(config.command.allow.clone()),
+            },
+            default_timeout: Duration::from_millis(config.command.timeout_ms),
+            max_timeout: Duration::from_millis(config.command.timeout_ms),
+            ..CommandSettings::default()
+        },
+        fetch: config.fetch.enabled.then_some(policy),
+        key_values: KeyValueSettings {
+            max_keys: usize::try_from(config.kv.max_keys).unwrap_or(usize::MAX),
+            max_value_bytes: usize::try_from(config.kv.max_value_bytes).unwrap_or(usize::MAX),
+            ..KeyValueSettings::default()
+        },
+        ..BuiltinSettings::default()
+    })
+}
+
+fn is_enabled(definition: &Value, config: &BuiltinConfig) -> bool {
+    match definition["name"].as_str() {
+        Some("current_time") => config.time.enabled,
+        Some(name) if name.starts_with("kv_") => config.kv.enabled,
+        _ => true,
+    }
 }
 
 struct Builtin {
+    builtins: Builtins,
     results: ResultReader,
 }
 
 impl Backend for Builtin {
     fn invoke<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolResult, InvokeError>> {
-        Box::pin(async move { Ok(self.results.read(&invocation).await) })
+        if invocation.tool.name() == results::READ_TOOL {
+            return Box::pin(async move { Ok(self.results.read(&invocation).await) });
+        }
+        self.builtins.invoke(invocation)
     }
 }

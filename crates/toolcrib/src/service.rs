@@ -15,14 +15,14 @@ const INSTRUCTIONS: &str = "This server gathers the tools of several servers. On
 looked at with tool_describe and run with tool_call. Before you say that something cannot be done, search for it.";
 
 /// Serves an engine's tools to MCP clients.
-pub struct EngineService {
+pub(crate) struct EngineService {
     engine: Engine,
     base: Scope,
 }
 
 impl EngineService {
     /// A service whose callers start from `base`, narrowed by who they are.
-    pub fn new(engine: Engine, base: Scope) -> Arc<Self> {
+    pub(crate) fn new(engine: Engine, base: Scope) -> Arc<Self> {
         Arc::new(Self { engine, base })
     }
 

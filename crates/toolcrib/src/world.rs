@@ -92,7 +92,7 @@ impl World {
         }
         let hub = Hub::new(settings::hub(&loaded.config));
         let engine = Engine::new(hub.clone(), engine_settings, Some(stores.results.clone()), vec![Arc::new(LogSink)]);
-        builtins::publish(&hub, &loaded.config.builtin, stores.values.clone(), stores.results.clone());
+        builtins::publish(&hub, &loaded.config.builtin, stores.values.clone(), stores.results.clone())?;
         statics::publish(&hub, &flags.catalog)?;
         let scope = Scope { profile: flags.profile.clone(), ..Scope::default() };
         // An unknown profile is told before anything is started.
@@ -212,7 +212,7 @@ impl World {
             }
         }
         if loaded.config.builtin != running.loaded.config.builtin {
-            builtins::publish(hub, &loaded.config.builtin, self.stores.values.clone(), self.stores.results.clone());
+            builtins::publish(hub, &loaded.config.builtin, self.stores.values.clone(), self.stores.results.clone())?;
         }
         if change.settings {
             self.engine.replace_settings(engine_settings);

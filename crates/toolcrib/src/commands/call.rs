@@ -29,7 +29,7 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
         }
     };
     for repair in &report.repairs {
-        print::note(format!("repaired argument {}", repair));
+        print::note(format!("repaired {}: {} became {}", if repair.path.is_empty() { "the arguments" } else { &repair.path }, repair.from, repair.to));
     }
     match &report.reply {
         CallReply::Result(result) if args.json => print::line(result.raw().get()),
