@@ -134,14 +134,12 @@ fn owned(text: &str) -> Result<Box<RawValue>, ArgsError> {
 /// Reads one value; the span is its text without what surrounds it.
 fn one_value<'t>(text: &'t str, limits: &ArgsLimits) -> Result<(Value, Vec<Repair>, &'t str), ArgsError> {
     let mut spans = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
-    let first = match spans.next() {
-        Some(Ok(first)) => first.get(),
+    let Some(Ok(first)) = spans.next() else {
         // The strict reader finds the same fault, and names the depth where that is the fault.
-        Some(Err(_)) | None => {
-            strict::read(text, limits.depth)?;
-            return Err(ArgsError::Truncated { line: 1, column: text.chars().count() });
-        }
+        strict::read(text, limits.depth)?;
+        return Err(ArgsError::Truncated { line: 1, column: text.chars().count() });
     };
+    let first = first.get();
     let mut repairs = Vec::new();
     while !is_blank(&text[spans.byte_offset()..]) {
         let offset = spans.byte_offset();

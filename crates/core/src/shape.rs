@@ -142,7 +142,10 @@ pub fn shape(result: &ToolResult, limits: &ShapeLimits, handle: Option<&str>) ->
     preview.content.push(json!({"type": "text", "text": notice}).to_string());
     let mut text = format!("{{\"content\":[{}]", preview.content.join(","));
     for (key, raw) in top {
-        text.push_str(&format!(",{}:{raw}", Value::String(key)));
+        text.push(',');
+        text.push_str(&Value::String(key).to_string());
+        text.push(':');
+        text.push_str(&raw);
     }
     text.push('}');
     match RawValue::from_string(text).map(ToolResult::from_raw) {
@@ -158,13 +161,13 @@ fn notice(notes: &[String], bytes: usize, handle: Option<&str>) -> String {
         text.push(' ');
         text.push_str(note);
     }
-    match handle {
-        Some(handle) => text.push_str(&format!(
+    let more = match handle {
+        Some(handle) => format!(
             " Read the rest with tool_result_read, handle '{handle}': by lines (offset, limit), by JSON Pointer, or by text (grep)."
-        )),
-        None => text.push_str(" The rest was not kept: call again, for less."),
-    }
-    text
+        ),
+        None => " The rest was not kept: call again, for less.".to_owned(),
+    };
+    text + &more
 }
 
 struct Preview<'l> {

@@ -19,7 +19,8 @@ use super::{
 /// * a number where only text is allowed to the text of its digits (golden case val-006);
 /// * last, a single value where a list is expected to a list of it; null stays null.
 ///
-/// Properties, items and alternatives are looked into. What cannot be repaired stays as it is, for validation to report.
+/// A value that is valid is not changed, so a caller that holds a [`crate::schema::Validator`] saves the walk by asking
+/// it first. Properties, items and alternatives are looked into. What cannot be repaired stays as it is, for validation to report.
 pub fn coerce(arguments: &mut Arguments, schema: &Value) {
     let mut lens = Lens::new(schema);
     let Some(change) = fix(&mut lens, &arguments.value, schema) else { return };
@@ -29,6 +30,10 @@ pub fn coerce(arguments: &mut Arguments, schema: &Value) {
     }
     // Opening nested text can deepen the whole; then the original stays, and validation speaks.
     let Ok(value) = strict::read(&text, ArgsLimits::default().depth) else { return };
+    // Arguments are an object, whatever a schema of the whole says.
+    if !value.is_object() {
+        return;
+    }
     let Ok(raw) = RawValue::from_string(text) else { return };
     change::report(&change, &arguments.value, &mut String::new(), &mut arguments.repairs);
     (arguments.raw, arguments.value) = (raw, value);

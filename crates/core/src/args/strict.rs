@@ -176,13 +176,11 @@ struct Strict<'f> {
 
 impl Strict<'_> {
     fn inner<E: de::Error>(self) -> Result<Self, E> {
-        match self.left.checked_sub(1) {
-            Some(left) => Ok(Self { left, ..self }),
-            None => {
-                self.fault.kind = Some(FaultKind::TooDeep);
-                Err(E::custom("nested too deeply"))
-            }
+        if let Some(left) = self.left.checked_sub(1) {
+            return Ok(Self { left, ..self });
         }
+        self.fault.kind = Some(FaultKind::TooDeep);
+        Err(E::custom("nested too deeply"))
     }
 }
 

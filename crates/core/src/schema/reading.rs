@@ -131,7 +131,7 @@ impl Reader<'_> {
     /// Only texts are names; anything else names nothing (golden cases val-016 and val-017).
     fn required(&mut self, keywords: &mut Map<String, Value>) {
         match keywords.get_mut("required") {
-            None => return,
+            None => {}
             Some(Value::Array(names)) => {
                 let count = names.len();
                 names.retain(Value::is_string);

@@ -80,7 +80,9 @@ impl Secrets {
             if spread.is_empty() {
                 break;
             }
-            spread.into_iter().for_each(|node| secret[node] = true);
+            for node in spread {
+                secret[node] = true;
+            }
         }
         let named = graph.nodes.iter().flat_map(|node| &node.edges).filter(|(_, to)| secret[*to]);
         let names = named.filter_map(|(via, _)| match via {
@@ -162,6 +164,11 @@ impl Validator {
         }
         let steps = planned.unwrap_or_else(|| work::count_values(value).saturating_mul(self.paths));
         Err(self.explain(value, steps))
+    }
+
+    /// Whether a value is valid; as bounded as [`Self::validate`], and the cheap question to ask before repairing.
+    pub fn is_valid(&self, value: &Value) -> bool {
+        self.plan.as_ref().is_none_or(|plan| plan.steps(value).is_ok()) && self.inner.is_valid(value)
     }
 
     fn explain(&self, value: &Value, steps: u64) -> Vec<Violation> {

@@ -129,8 +129,9 @@ fn words(error: &ValidationError<'_>, path: &str, secrets: &Secrets) -> String {
         Kind::PropertyNames { error } => {
             format!("has a property with a name that is not allowed: {}", words(error, path, secrets))
         }
-        Kind::AnyOf { context } => alternatives("fits none of the alternatives", context, path, secrets),
-        Kind::OneOfNotValid { context } => alternatives("fits none of the alternatives", context, path, secrets),
+        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+            alternatives("fits none of the alternatives", context, path, secrets)
+        }
         Kind::OneOfMultipleValid { .. } => "fits more than one of the alternatives, exactly one is allowed".to_owned(),
         Kind::Not { .. } => "is what the schema excludes with 'not'".to_owned(),
         Kind::FalseSchema => "is not allowed at all".to_owned(),

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::graph::{Graph, Via};
 
-/// Most subschema visits of one validation; a second or so. Beyond it the value is refused unseen.
-pub(super) const STEPS: u64 = 5_000_000;
+/// Most subschema visits of one validation; a fraction of a second. Beyond it the value is refused unseen.
+pub(super) const STEPS: u64 = 2_000_000;
 /// Deepest chain of subschema visits, so that no validation overflows a 2 MiB stack.
 const CHAIN: usize = 512;
 

@@ -109,7 +109,7 @@ fn indented(json: &str) -> String {
             }
             '{' | '[' => {
                 out.push(char);
-                while chars.next_if(|next| next.is_ascii_whitespace()).is_some() {}
+                while chars.next_if(char::is_ascii_whitespace).is_some() {}
                 if let Some(close) = chars.next_if(|next| matches!(next, '}' | ']')) {
                     out.push(close);
                 } else {
