@@ -137,10 +137,10 @@ impl Builtins {
         name: &str,
         raw: &RawValue,
         context: &CallContext,
-        work: fn(&Shared, A, &blocking::Stop) -> Result<String, Failure>,
+        work: fn(&Shared, &A, &blocking::Stop) -> Result<String, Failure>,
     ) -> Result<String, Failure> {
         let arguments: A = arguments(name, raw)?;
-        blocking::run(&self.shared, context, move |shared, stop| work(shared, arguments, stop)).await
+        blocking::run(&self.shared, context, move |shared, stop| work(shared, &arguments, stop)).await
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolcrib_engine::CallContext;
@@ -22,14 +23,22 @@ impl Stop {
         }
         Ok(())
     }
+
+    /// Waits for a lock no longer than the call may last.
+    pub(crate) fn lock<'a, T>(&self, mutex: &'a Mutex<T>) -> Result<MutexGuard<'a, T>, Failure> {
+        let turn = mutex.try_lock_until(self.deadline.into_std());
+        let turn = turn.ok_or_else(|| Failure::new("another write takes too long; try again"))?;
+        self.check()?;
+        Ok(turn)
+    }
 }
 
 /// Runs `work` on a blocking thread. Dropping the future tells the work to stop at its next check.
-pub(crate) async fn run(
+pub(crate) async fn run<T: Send + 'static>(
     shared: &Arc<Shared>,
     context: &CallContext,
-    work: impl FnOnce(&Shared, &Stop) -> Result<String, Failure> + Send + 'static,
-) -> Result<String, Failure> {
+    work: impl FnOnce(&Shared, &Stop) -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
     let closed = |_| Failure::new("toolcrib is shutting down");
     let permit = shared.file_jobs.clone().acquire_owned().await.map_err(closed)?;
     // Cancelled when this future is dropped, and with the call's own token.

@@ -1,6 +1,6 @@
 //! `edit_file`: exchange one exact piece of a text file.
 
-use std::io::Read;
+use std::{borrow::Cow, io::Read};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     replace_all: Option<bool>,
 }
 
-pub(crate) fn run(shared: &Shared, arguments: Arguments, stop: &Stop) -> Result<String, Failure> {
+pub(crate) fn run(shared: &Shared, arguments: &Arguments, stop: &Stop) -> Result<String, Failure> {
     let Arguments { path, old_text, new_text, replace_all } = arguments;
     if old_text.is_empty() {
         return Err(Failure::new("old_text is empty; use write_file to create a file"));
@@ -50,21 +50,21 @@ pub(crate) fn run(shared: &Shared, arguments: Arguments, stop: &Stop) -> Result<
     if old_text == new_text {
         return Err(Failure::new("old_text and new_text are the same"));
     }
-    let place = shared.roots.place(&path)?;
-    let _turn = shared.edits.lock();
+    let place = shared.roots.place(path)?;
+    let _turn = stop.lock(&shared.edits)?;
     let mut bytes = Vec::new();
     place.open_file()?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| place.failure(&error))?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(Failure::new(format!("'{path}' is larger than {MAX_BYTES} bytes; it cannot be edited")));
     }
     let text = String::from_utf8(bytes).map_err(|_| Failure::new(format!("'{path}' is not UTF-8 text")))?;
-    let (mut old_text, mut new_text) = (old_text, new_text);
-    let mut count = text.matches(&old_text).count();
+    let (mut old_text, mut new_text) = (Cow::from(old_text), Cow::from(new_text));
+    let mut count = text.matches(&*old_text).count();
     if count == 0 && text.contains("\r\n") && old_text.contains('\n') && !old_text.contains('\r') {
         // The file's line breaks are Windows ones, which a model does not see in what it read.
-        old_text = old_text.replace('\n', "\r\n");
-        new_text = new_text.replace('\n', "\r\n");
-        count = text.matches(&old_text).count();
+        old_text = old_text.replace('\n', "\r\n").into();
+        new_text = new_text.replace('\n', "\r\n").into();
+        count = text.matches(&*old_text).count();
     }
     match (count, replace_all.unwrap_or(false)) {
         (0, _) => {
@@ -80,6 +80,6 @@ pub(crate) fn run(shared: &Shared, arguments: Arguments, stop: &Stop) -> Result<
         _ => {}
     }
     stop.check()?;
-    replace(&place, text.replace(&old_text, &new_text).as_bytes())?;
+    replace(&place, text.replace(&*old_text, &new_text).as_bytes())?;
     Ok(format!("replaced {count} occurrence{} in {path}", if count == 1 { "" } else { "s" }))
 }

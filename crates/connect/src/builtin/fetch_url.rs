@@ -1,5 +1,7 @@
 //! `fetch_url`: a web page as text, through the egress guard.
 
+use std::fmt::Write;
+
 use encoding_rs::{Encoding, UTF_8};
 use reqwest::{
     Method, Request,
@@ -93,7 +95,7 @@ fn render(asked: &Url, fetched: &Fetched, limit: usize) -> Result<String, Failur
     }
     text.push_str(shown);
     if more && limit < MAX_CHARS {
-        text.push_str(&format!("\n[cut at {limit} characters; ask for more with max_chars, at most {MAX_CHARS}]"));
+        let _ = write!(text, "\n[cut at {limit} characters; ask for more with max_chars, at most {MAX_CHARS}]");
     } else if more || fetched.truncated {
         text.push_str("\n[cut: the page is longer than can be fetched]");
     }
@@ -131,10 +133,12 @@ impl Media {
         });
         let start = &fetched.body[..fetched.body.len().min(PRESCAN_BYTES)];
         if essence.is_empty() {
-            essence = if start.contains(&0) { "application/octet-stream" } else { "text/plain" }.to_owned();
-            if looks_like_html(start) {
-                essence = "text/html".to_owned();
-            }
+            let guess = match (looks_like_html(start), start.contains(&0)) {
+                (true, _) => "text/html",
+                (false, true) => "application/octet-stream",
+                (false, false) => "text/plain",
+            };
+            guess.clone_into(&mut essence);
         }
         let is_html = matches!(essence.as_str(), "text/html" | "application/xhtml+xml");
         let encoding = charset

@@ -67,7 +67,7 @@ impl PathGlob {
     }
 }
 
-pub(crate) fn run(shared: &Shared, arguments: Arguments, stop: &Stop) -> Result<String, Failure> {
+pub(crate) fn run(shared: &Shared, arguments: &Arguments, stop: &Stop) -> Result<String, Failure> {
     let glob = PathGlob::new(&arguments.pattern)?;
     let place = shared.roots.place(arguments.path.as_deref().unwrap_or("."))?;
     let mut found = Vec::new();

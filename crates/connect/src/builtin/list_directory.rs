@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     path: String,
 }
 
-pub(crate) fn run(shared: &Shared, arguments: Arguments, stop: &Stop) -> Result<String, Failure> {
+pub(crate) fn run(shared: &Shared, arguments: &Arguments, stop: &Stop) -> Result<String, Failure> {
     let place = shared.roots.place(&arguments.path)?;
     let folder = place.open_directory()?;
     let (entries, more) = tree::entries(&folder, MAX_READ, stop).map_err(|error| error.explain(&place))?;

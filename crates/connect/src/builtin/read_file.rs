@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     limit: Option<usize>,
 }
 
-pub(crate) fn run(shared: &Shared, arguments: Arguments, stop: &Stop) -> Result<String, Failure> {
+pub(crate) fn run(shared: &Shared, arguments: &Arguments, stop: &Stop) -> Result<String, Failure> {
     let limits = shared.settings.read;
     let (first, limit) =
         (arguments.offset.unwrap_or(1).max(1), arguments.limit.unwrap_or(limits.lines).min(limits.lines));
@@ -53,7 +53,7 @@ pub(crate) fn run(shared: &Shared, arguments: Arguments, stop: &Stop) -> Result<
     let mut note = None;
     while let Some(line) = lines.next(&mut buffer, if number + 1 < first { 0 } else { line_cap }).map_err(failed)? {
         number += 1;
-        if number % 1_024 == 0 {
+        if number.is_multiple_of(1_024) {
             stop.check()?;
         }
         if number < first {

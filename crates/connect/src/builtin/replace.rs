@@ -64,10 +64,11 @@ impl Draft {
     }
 
     fn fill(&self, content: &[u8], mode: Option<Mode>) -> io::Result<()> {
-        (&self.file).write_all(content)?;
+        // First: content that was private must not be readable under another name meanwhile.
         if let Some(mode) = mode {
             rustix::fs::fchmod(&self.file, mode)?;
         }
+        (&self.file).write_all(content)?;
         self.file.sync_all()
     }
 

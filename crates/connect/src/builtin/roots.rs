@@ -303,10 +303,10 @@ impl OpenRoot {
     }
 }
 
-/// What `name` in the folder is, without following a link; `None` if there is nothing.
+/// What `name` in the folder is and its permissions, without following a link; `None` if there is nothing.
 pub(crate) fn kind_of(folder: impl AsFd, name: &OsStr) -> io::Result<Option<(FileType, Mode)>> {
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => Ok(Some((FileType::from_raw_mode(stat.st_mode), Mode::from_raw_mode(stat.st_mode & 0o7777)))),
+        Ok(stat) => Ok(Some((FileType::from_raw_mode(stat.st_mode), Mode::from_raw_mode(stat.st_mode & 0o777)))),
         Err(Errno::NOENT) => Ok(None),
         Err(error) => Err(error.into()),
     }

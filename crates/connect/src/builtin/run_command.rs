@@ -3,7 +3,7 @@
 //! The program leads a process group of its own, which is ended as a whole when the command is done, its time is up or
 //! nobody waits any more. A descendant that leaves the group on purpose escapes that.
 
-use std::{process::Stdio, time::Duration};
+use std::{fmt::Write, path::PathBuf, process::Stdio, sync::Arc, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
@@ -17,7 +17,7 @@ use toolcrib_core::ToolResult;
 use toolcrib_engine::{CallContext, InvokeError};
 
 use super::{
-    Shared,
+    Shared, blocking,
     definition::{Behaviour, define},
     failure::Failure,
     settings::Commands,
@@ -64,11 +64,11 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     arguments: Arguments,
     context: &CallContext,
 ) -> Result<ToolResult, InvokeError> {
-    let (mut child, limit) = match start(shared, &arguments, context) {
+    let (mut child, limit) = match start(shared, &arguments, context).await {
         Ok(started) => started,
         Err(Failure(text)) => return Ok(ToolResult::error(text)),
     };
@@ -92,13 +92,17 @@ pub(crate) async fn run(
     for (name, kept) in [("stdout", out), ("stderr", err)] {
         let output = kept.into_text();
         if !output.is_empty() {
-            text.push_str(&format!("\n{name}:\n{output}"));
+            let _ = write!(text, "\n{name}:\n{output}");
         }
     }
     Ok(if end == End::Exited(0) { ToolResult::text(text) } else { ToolResult::error(text) })
 }
 
-fn start(shared: &Shared, arguments: &Arguments, context: &CallContext) -> Result<(Child, Duration), Failure> {
+async fn start(
+    shared: &Arc<Shared>,
+    arguments: &Arguments,
+    context: &CallContext,
+) -> Result<(Child, Duration), Failure> {
     let settings = &shared.settings.commands;
     let name = arguments.command.as_str();
     match &settings.allowed {
@@ -134,14 +138,8 @@ fn start(shared: &Shared, arguments: &Arguments, context: &CallContext) -> Resul
         .stderr(Stdio::piped())
         .process_group(0)
         .kill_on_drop(true);
-    let folder = match (&arguments.cwd, shared.settings.roots.is_empty()) {
-        (Some(cwd), _) => Some(shared.roots.place(cwd)?),
-        (None, false) => Some(shared.roots.place(".")?),
-        (None, true) => None,
-    };
-    if let Some(place) = folder {
-        place.open_directory()?;
-        command.current_dir(place.path()?);
+    if let Some(folder) = working_folder(shared, arguments.cwd.clone(), context).await? {
+        command.current_dir(folder);
     }
     let child = command.spawn().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Failure::new(format!(
@@ -150,6 +148,23 @@ fn start(shared: &Shared, arguments: &Arguments, context: &CallContext) -> Resul
         _ => Failure::new(format!("'{name}' cannot be started: {error}")),
     })?;
     Ok((child, limit))
+}
+
+/// The folder asked for, which must be an allowed one, else the first allowed one, if any.
+async fn working_folder(
+    shared: &Arc<Shared>,
+    cwd: Option<String>,
+    context: &CallContext,
+) -> Result<Option<PathBuf>, Failure> {
+    if cwd.is_none() && shared.settings.roots.is_empty() {
+        return Ok(None);
+    }
+    blocking::run(shared, context, move |shared, _| {
+        let place = shared.roots.place(cwd.as_deref().unwrap_or("."))?;
+        place.open_directory()?;
+        place.path().map(Some)
+    })
+    .await
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     glob: Option<String>,
 }
 
-pub(crate) fn run(shared: &Shared, arguments: Arguments, stop: &Stop) -> Result<String, Failure> {
+pub(crate) fn run(shared: &Shared, arguments: &Arguments, stop: &Stop) -> Result<String, Failure> {
     let regex = RegexBuilder::new(&arguments.pattern)
         .size_limit(MAX_REGEX_BYTES)
         .dfa_size_limit(MAX_REGEX_BYTES)
@@ -102,7 +102,7 @@ impl Search<'_> {
         let mut number = 0_u64;
         while let Ok(Some(_)) = lines.next(&mut buffer, MAX_LINE_BYTES) as io::Result<_> {
             number += 1;
-            if number % 1_024 == 0 {
+            if number.is_multiple_of(1_024) {
                 self.stop.check()?;
             }
             let line = buffer.strip_suffix(b"\r").unwrap_or(&buffer);

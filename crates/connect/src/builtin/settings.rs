@@ -89,8 +89,8 @@ impl Default for CommandSettings {
     fn default() -> Self {
         Self {
             allowed: Commands::Off,
-            default_timeout: Duration::from_secs(60),
-            max_timeout: Duration::from_secs(600),
+            default_timeout: Duration::from_mins(1),
+            max_timeout: Duration::from_mins(10),
             output_chars: 30_000,
             environment: Self::inherited_environment(),
         }

@@ -92,7 +92,7 @@ pub(crate) fn entries(
             more = true;
             break;
         }
-        if entries.len() % 1_024 == 0 {
+        if entries.len().is_multiple_of(1_024) {
             stop.check().map_err(EntriesError::Stopped)?;
         }
         let kind = match entry.file_type() {

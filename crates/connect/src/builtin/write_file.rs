@@ -29,10 +29,10 @@ pub(crate) struct Arguments {
     content: String,
 }
 
-pub(crate) fn run(shared: &Shared, arguments: Arguments, _: &Stop) -> Result<String, Failure> {
+pub(crate) fn run(shared: &Shared, arguments: &Arguments, stop: &Stop) -> Result<String, Failure> {
     let place = shared.roots.place(&arguments.path)?;
     let new = {
-        let _turn = shared.edits.lock();
+        let _turn = stop.lock(&shared.edits)?;
         replace(&place, arguments.content.as_bytes())?
     };
     let verb = if new { "created" } else { "overwrote" };

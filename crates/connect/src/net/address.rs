@@ -84,7 +84,7 @@ fn classify_v6(address: Ipv6Addr) -> AddressClass {
         [0xfe80..=0xfeff, ..] => AddressClass::LinkLocal,
         [0xfc00..=0xfdff, ..] => AddressClass::Private,
         // Protocol assignments (benchmarks, ORCHID, …) and documentation inside the global range.
-        [0x2001, 1..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => AddressClass::Reserved,
+        [0x2001, 1..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => AddressClass::Reserved,
         [0x2000..=0x3fff, ..] => AddressClass::Public,
         _ => AddressClass::Reserved,
     }

@@ -147,7 +147,7 @@ async fn edit_file_wants_exactly_one_place() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn edits_at_the_same_time_lose_nothing() {
-    let lines: String = (0..20).map(|n| format!("line {n:02}\n")).collect();
+    let lines = (0..20).map(|n| format!("line {n:02}\n")).collect::<Vec<_>>().concat();
     let (folder, tools) = folder(&[("f", &lines)]);
     let edits = (0..20).map(|n| {
         tools.ok(

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Value, value::RawValue};
 use toolcrib_connect::builtin::{BuiltinSettings, Builtins, Root};
 use toolcrib_core::{Source, SourceState, ToolId, ToolResult};
-use toolcrib_engine::{Backend, CallContext, Hub, Invocation, InvokeError, SourceOptions};
+use toolcrib_engine::{Backend, CallContext, Hub, Invocation, InvokeError, SourceOptions, hub::HubLimits};
 use toolcrib_store::MemoryStore;
 
 pub(crate) struct Tools {
@@ -16,7 +16,7 @@ pub(crate) struct Tools {
 impl Tools {
     pub(crate) fn new(settings: BuiltinSettings) -> Self {
         let builtins = Builtins::new(settings, Arc::new(MemoryStore::new()));
-        let hub = Hub::new(Default::default());
+        let hub = Hub::new(HubLimits::default());
         let publisher = hub.register(Source::Builtin, SourceOptions::default(), Arc::new(builtins.clone()));
         publisher.tools(SourceState::Ready, builtins.definitions(), None, false);
         let catalog = hub.catalog();

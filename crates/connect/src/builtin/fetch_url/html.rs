@@ -84,7 +84,6 @@ impl<'a> Writer<'a> {
             |name: &str| tag.attributes.get(name.as_bytes()).map(|value| String::from_utf8_lossy(value).into_owned());
         match &*name {
             "title" => self.in_title = true,
-            "br" => self.break_line(1),
             "hr" => {
                 self.break_line(2);
                 self.word("---");
@@ -106,7 +105,7 @@ impl<'a> Writer<'a> {
                 self.word(&format!("{}-", "  ".repeat(indent)));
                 self.space = true;
             }
-            "tr" => self.break_line(1),
+            "br" | "tr" => self.break_line(1),
             "td" | "th" => {
                 if !self.out.is_empty() && self.breaks == 0 && !self.out.ends_with('\n') {
                     self.space = true;
@@ -150,7 +149,7 @@ impl<'a> Writer<'a> {
         }
         match &*name {
             "title" => self.in_title = false,
-            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "p" => self.break_line(2),
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "p" | "table" => self.break_line(2),
             "ul" | "ol" | "menu" | "dl" => {
                 self.lists = self.lists.saturating_sub(1);
                 self.break_line(if self.lists == 0 { 2 } else { 1 });
@@ -161,7 +160,6 @@ impl<'a> Writer<'a> {
             }
             "a" => self.close_link(),
             "li" | "dt" | "tr" => self.break_line(1),
-            "table" => self.break_line(2),
             name if is_block(name) => self.break_line(1),
             _ => {}
         }

@@ -59,11 +59,11 @@ fn read(roots: &Roots, path: &str) -> Result<String, Failure> {
 
 #[test]
 fn what_is_inside_is_read() {
-    let (world, roots) = world();
     #[track_caller]
     fn check(roots: &Roots, path: &str, expected: &str) {
         assert_eq!(read(roots, path).as_deref(), Ok(expected), "{path}");
     }
+    let (world, roots) = world();
     check(&roots, "a.txt", "a");
     check(&roots, "./sub/./b.txt", "b");
     check(&roots, "sub//b.txt", "b");
@@ -82,12 +82,12 @@ fn what_is_inside_is_read() {
 // T11.
 #[test]
 fn what_is_outside_is_refused_and_says_why() {
-    let (world, roots) = world();
     #[track_caller]
     fn check(roots: &Roots, path: &str, part: &str) {
         let failure = read(roots, path).unwrap_err().0;
         assert!(failure.contains(part), "{path}: {failure}");
     }
+    let (world, roots) = world();
     for path in ["..", "../secret", "sub/../../secret", "sub/..", "./..", "a/../../data/a.txt"] {
         check(&roots, path, "contains '..'");
     }
@@ -282,8 +282,8 @@ proptest! {
                     prop_assert_eq!(text, "inside");
                 }
             }
-            let kernel = open_beneath(handle.as_fd(), Path::new(&path), READ).map(inode);
-            let own = walk::open_beneath(handle.as_fd(), Path::new(&path), READ).map(inode);
+            let kernel = open_beneath(handle.as_fd(), Path::new(&path), READ).map(|file| inode(&file));
+            let own = walk::open_beneath(handle.as_fd(), Path::new(&path), READ).map(|file| inode(&file));
             match (kernel, own) {
                 (Ok(kernel), Ok(own)) => prop_assert_eq!(kernel, own),
                 (Err(_), Err(_)) => {}
@@ -293,6 +293,6 @@ proptest! {
     }
 }
 
-fn inode(handle: OwnedFd) -> u64 {
-    rustix::fs::fstat(&handle).unwrap().st_ino
+fn inode(handle: &OwnedFd) -> u64 {
+    rustix::fs::fstat(handle).unwrap().st_ino
 }
