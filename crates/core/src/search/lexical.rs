@@ -2,7 +2,7 @@
 //!
 //! - [`tokenize`], [`vocabulary`]: words of identifiers and prose, of any script, stemmed.
 //! - [`postings`], [`fields`]: what each word is worth in each document, by weighted fields.
-//! - [`request`]: the query's form; [`plan`], [`synonyms`], [`typo`], [`clauses`]: from its words to terms.
+//! - [`request`]: the query's form; [`plan`], [`synonyms`], [`translations`], [`typo`], [`clauses`]: from its words to terms.
 //! - [`score`]: sums, name coverage, clause evidence, server evidence.
 //! - [`names`]: exact names first, server labels; [`answer`]: an empty answer rather than filler, and explanations.
 //!
@@ -28,6 +28,7 @@ mod score;
 mod stop;
 mod synonyms;
 mod tokenize;
+mod translations;
 mod typo;
 mod values;
 mod vocabulary;
@@ -43,6 +44,7 @@ use postings::Postings;
 use request::Request;
 use score::Scratch;
 use synonyms::Synonyms;
+use translations::Translations;
 use typo::NearWords;
 use vocabulary::Vocabulary;
 
@@ -89,6 +91,7 @@ pub struct Lexical {
     vocabulary: Vocabulary,
     postings: Postings,
     synonyms: Synonyms,
+    translations: Translations,
     near: NearWords,
     names: Names,
     /// Position in the documents given, by internal number. Internally documents are in order of (server, name), so that a
@@ -116,9 +119,22 @@ impl Lexical {
         let mut vocabulary = Vocabulary::new();
         let postings = Postings::build(ordered(), &mut vocabulary);
         let synonyms = Synonyms::new(&vocabulary);
+        let translations = Translations::new(&vocabulary);
         let near = NearWords::new(&vocabulary);
-        let names = Names::new(ordered());
-        Self { vocabulary, postings, synonyms, near, names, given, place, by_place, spare: Mutex::default() }
+        let mut names = Names::new(ordered());
+        names.learn_labels(&vocabulary);
+        Self {
+            vocabulary,
+            postings,
+            synonyms,
+            translations,
+            near,
+            names,
+            given,
+            place,
+            by_place,
+            spare: Mutex::default(),
+        }
     }
 
     /// Searches with everything that can be said beside the query.
@@ -151,6 +167,7 @@ impl Lexical {
         let plan = Plan::new(request.text, "", self, &mut scratch.slots);
         scratch.score(&plan, self);
         let score = scratch.scores[document as usize];
+        scratch.add_server_mentions(&plan, self);
         scratch.add_server_evidence(self);
         let server = scratch.scores[document as usize] - score;
         self.give_back(scratch);
@@ -221,6 +238,7 @@ impl Lexical {
             let unwanted = (0..).zip(&mut scratch.scores).filter(|(document, score)| **score > 0.0 && !keep(*document));
             unwanted.for_each(|(_, score)| *score = 0.0);
         }
+        scratch.add_server_mentions(&plan, self);
         scratch.add_server_evidence(self);
 
         let mut named = self.names.find(request.text);
@@ -229,7 +247,7 @@ impl Lexical {
         if named.is_empty() && options.answerable_only && !self.answers(&plan, &best) {
             best.clear();
         }
-        if named.is_empty() && best.is_empty() && plan.terms.is_empty() && required.is_empty() {
+        if named.is_empty() && best.is_empty() && plan.finds_nothing() && required.is_empty() {
             let parts = self.names.containing(request.text).into_iter();
             let parts = parts.filter(|&document| within(document) && keep(document)).take(wanted);
             return parts.map(|document| hit(document, PART_OF_NAME_SCORE)).collect();
@@ -251,10 +269,17 @@ impl Lexical {
     fn best(&self, scores: &[f32], limit: usize) -> Vec<(u32, f64)> {
         let mut top = TopK::new(limit, scores.len());
         let mut floor = f64::NEG_INFINITY;
-        for (&place, &score) in self.place.iter().zip(scores) {
-            if score > 0.0 && f64::from(score) >= floor {
-                top.push(place, f64::from(score));
-                floor = top.floor();
+        for (chunk, places) in scores.chunks(score::LANES).zip(self.place.chunks(score::LANES)) {
+            // Most chunks hold nothing of interest once the first few are read.
+            let best = f64::from(score::largest(chunk));
+            if best == 0.0 || best < floor {
+                continue;
+            }
+            for (&place, &score) in places.iter().zip(chunk) {
+                if score > 0.0 && f64::from(score) >= floor {
+                    top.push(place, f64::from(score));
+                    floor = top.floor();
+                }
             }
         }
         top.into_sorted().into_iter().map(|(place, score)| (self.by_place[place as usize], score)).collect()

@@ -4,7 +4,7 @@ use super::{
     Lexical, NameMatch,
     fields::Field,
     plan::{Evidence, Plan},
-    products::PRODUCTS,
+    postings::Entry,
 };
 
 /// Share of a known word's information that a document gives which holds it by this evidence.
@@ -12,6 +12,7 @@ const fn strength(evidence: Evidence) -> f32 {
     match evidence {
         Evidence::Word => 1.0,
         Evidence::Typo | Evidence::Abbreviation => 0.9,
+        Evidence::Translation => 0.8,
         Evidence::Prefix => 0.7,
         Evidence::Synonym => 0.6,
     }
@@ -55,7 +56,8 @@ pub(super) struct Information {
 impl Information {
     pub(super) fn of(plan: &Plan, index: &Lexical) -> Self {
         let mut information = Self { words: Vec::with_capacity(plan.words.len()), count: 0, leniency: 1.0 };
-        let (values, words): (Vec<_>, Vec<_>) = plan.words.iter().filter(|word| !word.joined).partition(|word| word.value);
+        let (values, words): (Vec<_>, Vec<_>) =
+            plan.words.iter().filter(|word| !word.joined).partition(|word| word.value);
         information.count = words.len() + values.len().div_ceil(2);
         information.leniency = if plan.clauses == 0 { 1.0 } else { CLAUSES_LENIENCY };
         let unknown = index.postings.unknown_idf();
@@ -96,8 +98,7 @@ impl Information {
     pub(super) fn answered_by(&self, plan: &Plan, document: u32, index: &Lexical) -> bool {
         let share = self.share(plan, document, index);
         let floor = self.floor();
-        share >= floor
-            || (share >= floor * WELL_NAMED_LENIENCY && name_coverage(plan, document, index) >= WELL_NAMED)
+        share >= floor || (share >= floor * WELL_NAMED_LENIENCY && name_coverage(plan, document, index) >= WELL_NAMED)
     }
 
     /// The share that a document must hold for the query to count as answered.
@@ -108,9 +109,10 @@ impl Information {
 
 /// Share of the information of the document's name that the query covers.
 pub(super) fn name_coverage(plan: &Plan, document: u32, index: &Lexical) -> f32 {
-    let covering = plan.terms.iter().filter(|term| {
-        term.weight >= 1.0 && index.postings.entry(document, term.term).is_some_and(|entry| entry.is_in_name())
-    });
+    let covering = plan
+        .terms
+        .iter()
+        .filter(|term| term.weight >= 1.0 && index.postings.entry(document, term.term).is_some_and(Entry::is_in_name));
     covering.map(|term| index.postings.idf(term.term)).sum::<f32>() * index.postings.name_scale()[document as usize]
 }
 

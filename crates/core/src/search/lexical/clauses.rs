@@ -38,10 +38,11 @@ pub(super) fn split(text: &str) -> Vec<(Range<usize>, bool)> {
             0xe3 | 0xef if ["。", "！", "？", "；"].iter().any(|stop| text[at..].starts_with(stop)) => {
                 cut(&mut start, at, at + 3);
             }
-            b if b.is_ascii_alphabetic() && (at == 0 || !is_word_byte(bytes[at - 1])) => {
-                if begins_with(&text[at..], STARTERS) {
-                    cut(&mut start, at, at);
-                }
+            b if b.is_ascii_alphabetic()
+                && (at == 0 || !is_word_byte(bytes[at - 1]))
+                && begins_with(&text[at..], STARTERS) =>
+            {
+                cut(&mut start, at, at);
             }
             _ => {}
         }

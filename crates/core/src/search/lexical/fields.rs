@@ -58,11 +58,10 @@ impl Field {
     pub(super) const fn usual_length(self) -> f32 {
         match self {
             Self::Name | Self::Title | Self::Tag => 3.0,
-            Self::Description => 14.0,
+            Self::Description | Self::ServerSummary => 14.0,
             Self::ParameterName => 5.0,
             Self::ParameterText => 40.0,
             Self::Server => 1.5,
-            Self::ServerSummary => 14.0,
         }
     }
 

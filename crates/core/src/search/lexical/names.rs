@@ -2,7 +2,10 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use super::super::Document;
+use super::{
+    super::Document,
+    vocabulary::{TermId, Vocabulary},
+};
 
 /// Longest text that is looked up as a name, in bytes.
 const MAX_NAME_BYTES: usize = 256;
@@ -22,6 +25,9 @@ pub enum NameMatch {
     Exact,
 }
 
+/// Parts of server labels that name no server.
+const GENERIC_PARTS: &[&str] = &["api", "app", "local", "mcp", "remote", "server", "tool", "tools"];
+
 /// The documents of one server.
 #[derive(Debug)]
 pub(super) struct Server {
@@ -36,9 +42,14 @@ pub(super) struct Server {
 /// All names, by internal number.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    names: Vec<Box<str>>,
-    plain: HashMap<Box<str>, Vec<(NameMatch, u32)>>,
+    whole: Vec<Box<str>>,
+    /// The same without separators and letter case.
+    plain: Vec<Box<str>>,
+    /// Documents by every plain spelling that names them.
+    spellings: HashMap<Box<str>, Vec<(NameMatch, u32)>>,
     pub(super) servers: Vec<Server>,
+    /// Servers by the first term of their label; each with all of its terms.
+    by_term: HashMap<TermId, Vec<(Vec<TermId>, usize)>>,
 }
 
 impl Names {
@@ -49,7 +60,7 @@ impl Names {
         for document in documents {
             if label != Some(&document.server) {
                 label = Some(&document.server);
-                let start = names.names.len();
+                let start = names.whole.len();
                 names.servers.push(Server {
                     documents: start..start,
                     plain: plain(&document.server),
@@ -58,14 +69,15 @@ impl Names {
             }
             let Some(server) = names.servers.last_mut() else { continue };
             server.documents.end += 1;
-            let number = names.names.len() as u32;
+            let number = names.whole.len() as u32;
             let whole = plain(&document.name);
             let short = short_name(&whole, &server.plain);
             let qualified = format!("{}{short}", server.plain);
             let title = plain(&document.title);
-            names.names.push(document.name.as_str().into());
+            names.whole.push(document.name.as_str().into());
+            names.plain.push(whole.as_str().into());
             let mut add = |spelling: String, quality: NameMatch| {
-                let known = names.plain.entry(spelling.into()).or_default();
+                let known = names.spellings.entry(spelling.into()).or_default();
                 if known.len() < MAX_SAME && known.iter().all(|(_, other)| *other != number) {
                     known.push((quality, number));
                 }
@@ -80,8 +92,25 @@ impl Names {
         names
     }
 
+    /// Makes the labels known as terms, which [`Names::mentioned`] needs.
+    pub(super) fn learn_labels(&mut self, vocabulary: &Vocabulary) {
+        for (number, server) in self.servers.iter().enumerate() {
+            let parts = server.parts.iter().filter(|part| !GENERIC_PARTS.contains(&part.as_str()));
+            let terms: Option<Vec<TermId>> = parts.map(|part| vocabulary.term_of(part)).collect();
+            if let Some(terms) = terms.filter(|terms| !terms.is_empty()) {
+                self.by_term.entry(terms[0]).or_default().push((terms, number));
+            }
+        }
+    }
+
+    /// The servers whose whole label is among the terms.
+    pub(super) fn mentioned<'a>(&'a self, terms: &'a [TermId]) -> impl Iterator<Item = &'a Server> {
+        let begun = terms.iter().filter_map(|term| self.by_term.get(term)).flatten();
+        begun.filter(|(label, _)| label.iter().all(|term| terms.contains(term))).map(|(_, at)| &self.servers[*at])
+    }
+
     pub(super) fn name(&self, document: u32) -> &str {
-        &self.names[document as usize]
+        &self.whole[document as usize]
     }
 
     /// The documents that `text` names, best match first, then by internal number.
@@ -90,7 +119,7 @@ impl Names {
         if text.is_empty() || text.len() > MAX_NAME_BYTES {
             return Vec::new();
         }
-        let mut found = self.plain.get(plain(text).as_str()).cloned().unwrap_or_default();
+        let mut found = self.spellings.get(plain(text).as_str()).cloned().unwrap_or_default();
         for (quality, document) in &mut found {
             if self.name(*document) == text {
                 *quality = NameMatch::Exact;
@@ -106,8 +135,8 @@ impl Names {
         if wanted.chars().nth(MIN_PART - 1).is_none() || wanted.len() > MAX_NAME_BYTES {
             return Vec::new();
         }
-        let contains = |name: &str| plain(name).contains(&wanted);
-        (0..self.names.len() as u32).filter(|document| contains(self.name(*document))).collect()
+        let names = (0..).zip(&self.plain);
+        names.filter(|(_, name)| name.contains(&wanted)).map(|(document, _)| document).collect()
     }
 
     /// The servers that `label` means: those called just that, else those whose label holds all its parts.

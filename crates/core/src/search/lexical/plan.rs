@@ -4,7 +4,8 @@ use super::{
     super::bounded,
     Lexical, clauses,
     products::PRODUCTS,
-    tokenize::{TokenKind, Tokenizer},
+    tokenize::{self, TokenKind, Tokenizer},
+    translations::Translations,
     typo::{self, PREFIX_WEIGHT},
     values,
     vocabulary::{Lookup, TermId},
@@ -24,6 +25,8 @@ pub enum Evidence {
     Typo,
     /// A word of the query is an abbreviation of it, or it of the query's words.
     Abbreviation,
+    /// A word of the query means it in another language.
+    Translation,
     /// A word of the query begins it.
     Prefix,
     /// It can mean the same as a word of the query.
@@ -44,7 +47,7 @@ pub(super) struct PlanTerm {
 }
 
 /// One distinct word (stem) of the query that is not a stop word.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct PlanWord {
     pub(super) text: String,
     stem: String,
@@ -78,13 +81,29 @@ impl Plan {
             plan.clauses += u8::from(clause);
             values::each_piece(&text[range], |piece, value| {
                 tokenizer.each(piece, |token, kind| {
-                    plan.add_word(token, kind, bit, value || values::is_time_or_number(token), index);
+                    let value = value || values::is_time_or_number(token) || tokenize::is_dense_pair(token);
+                    plan.add_word(token, kind, bit, value, index);
                 });
             });
+        }
+        if !text.is_ascii() {
+            index.translations.each_dense(text, |word| plan.add_foreign(word));
         }
         tokenizer.each(bounded(hint), |token, kind| plan.add_word(token, kind, 0, true, index));
         plan.expand(index, slots);
         plan
+    }
+
+    /// Whether the query has words, but the catalog none of them.
+    pub(super) fn finds_nothing(&self) -> bool {
+        self.terms.is_empty() && !self.words.is_empty()
+    }
+
+    /// Adds a word of a script without blanks. Its pairs of letters are there already.
+    fn add_foreign(&mut self, word: &str) {
+        if self.words.len() < MAX_WORDS && self.words.iter().all(|known| known.text != word) {
+            self.words.push(PlanWord { text: word.to_owned(), stem: word.to_owned(), count: 1, ..PlanWord::default() });
+        }
     }
 
     fn add_word(&mut self, token: &str, kind: TokenKind, clause: u8, value: bool, index: &Lexical) {
@@ -92,7 +111,7 @@ impl Plan {
         let term = match index.vocabulary.look_up(token) {
             Lookup::Stop => return,
             Lookup::Term(term) if index.postings.idf(term) > 0.0 => Some(term),
-            _ if joined => return,
+            _ if joined || Translations::is_stop_word(token) => return,
             _ => None,
         };
         let stem = term.map_or_else(|| index.vocabulary.stem(token), |term| index.vocabulary.term_text(term).into());
@@ -166,7 +185,11 @@ impl Plan {
                     }
                 }
             };
-            if word.term.is_none() && !word.missing_product {
+            let foreign = if word.term.is_none() { index.translations.of(&word.text) } else { &[] };
+            for &(term, weight) in foreign.iter().flat_map(|line| index.translations.terms(*line)) {
+                add(term, weight, Evidence::Translation);
+            }
+            if word.term.is_none() && !word.missing_product && foreign.is_empty() {
                 let weight = typo::repair_weight(&word.text);
                 index.near.each_repair(&word.text, |term| add(term, weight, Evidence::Typo));
                 index.near.each_completion(&word.text, |term| add(term, PREFIX_WEIGHT, Evidence::Prefix));

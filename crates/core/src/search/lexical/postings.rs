@@ -12,7 +12,7 @@ use super::{
 /// Saturation of what a term is worth in a document.
 const K1: f32 = 1.5;
 /// Strength of the length normalisation.
-const B: f32 = 0.6;
+const B: f32 = 0.75;
 
 /// Number, after those of the fields, of a name's words given in one piece (`GitHub` as `github`).
 const WHOLE_NAME: u8 = Field::ALL.len() as u8;

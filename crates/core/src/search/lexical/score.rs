@@ -1,11 +1,17 @@
 //! Scoring: from a plan to one number per document.
 
-use super::{Lexical, plan::Plan, vocabulary::TermId};
+use super::{
+    Lexical,
+    plan::{Evidence, Plan},
+    vocabulary::TermId,
+};
 
 /// What a name fully covered by the query adds, as a share of the score.
 const NAME_COVERAGE: f32 = 0.4;
 /// Share of a request's best clause in its score.
 const CLAUSE_SHARE: f32 = 0.3;
+/// What the mention of a server by its label adds to the scores of its documents, as a share.
+const MENTION_SHARE: f32 = 0.12;
 /// Share of the best score in the same server.
 const SERVER_SHARE: f32 = 0.2;
 
@@ -34,7 +40,8 @@ impl Scratch {
             let best = self.accumulate(plan, 1 << clause, index);
             if best > 0.0 {
                 let scale = CLAUSE_SHARE / best;
-                self.scores.iter_mut().zip(&self.sums).for_each(|(score, sum)| *score = score.max(sum * scale));
+                let scored = self.scores.iter_mut().zip(&self.sums);
+                scored.for_each(|(score, sum)| *score = if sum * scale > *score { sum * scale } else { *score });
             }
         }
         let best = self.accumulate(plan, 0, index);
@@ -62,12 +69,19 @@ impl Scratch {
                 }
             }
         }
-        let mut best = 0.0f32;
         for ((sum, covered), scale) in sums.iter_mut().zip(covered.iter()).zip(index.postings.name_scale()) {
             *sum *= 1.0 + NAME_COVERAGE * covered * scale;
-            best = best.max(*sum);
         }
-        best
+        largest(sums)
+    }
+
+    /// Raises the documents of servers that the query mentions by their label.
+    pub(super) fn add_server_mentions(&mut self, plan: &Plan, index: &Lexical) {
+        let said = plan.terms.iter().filter(|term| term.evidence <= Evidence::Abbreviation);
+        let said: Vec<TermId> = said.map(|term| term.term).collect();
+        for server in index.names.mentioned(&said) {
+            self.scores[server.documents.clone()].iter_mut().for_each(|score| *score *= 1.0 + MENTION_SHARE);
+        }
     }
 
     /// Adds to every found document a share of the best score in its server.
@@ -77,9 +91,11 @@ impl Scratch {
         }
         for server in &index.names.servers {
             let scores = &mut self.scores[server.documents.clone()];
-            let share = SERVER_SHARE * scores.iter().fold(0.0f32, |best, &score| best.max(score));
+            let share = SERVER_SHARE * largest(scores);
             if share > 0.0 {
-                scores.iter_mut().filter(|score| **score > 0.0).for_each(|score| *score += share);
+                for score in scores {
+                    *score += if *score > 0.0 { share } else { 0.0 };
+                }
             }
         }
     }
@@ -116,4 +132,20 @@ impl Scratch {
         }
         self.scores[at..].fill(0.0);
     }
+}
+
+/// Scores that are looked at together.
+pub(super) const LANES: usize = 16;
+
+/// The largest of some scores, 0 if there is none above. In lanes, so that it runs at the speed of memory.
+pub(super) fn largest(scores: &[f32]) -> f32 {
+    let greater = |a: f32, b: f32| if a > b { a } else { b };
+    let (chunks, rest) = scores.as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
+    for chunk in chunks {
+        for (lane, &score) in lanes.iter_mut().zip(chunk) {
+            *lane = greater(score, *lane);
+        }
+    }
+    lanes.into_iter().chain(rest.iter().copied()).fold(0.0, greater)
 }

@@ -208,7 +208,7 @@ sync synchronize
 ";
 
 /// Weight of another word of a group.
-pub(super) const SYNONYM_WEIGHT: f32 = 0.2;
+pub(super) const SYNONYM_WEIGHT: f32 = 0.3;
 /// Weight of what an abbreviation is short for, and of the abbreviation of what was spelt out.
 pub(super) const ABBREVIATION_WEIGHT: f32 = 0.7;
 

@@ -136,10 +136,15 @@ fn splits_ascii(word: &[u8], at: usize) -> bool {
 }
 
 /// Whether `c` belongs to a script that is written without blanks between words.
-fn is_dense(c: char) -> bool {
+pub(super) fn is_dense(c: char) -> bool {
     matches!(c,
         '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
         | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Whether a token comes from a script that is written without blanks: a pair of letters rather than a word.
+pub(super) fn is_dense_pair(token: &str) -> bool {
+    token.chars().next().is_some_and(is_dense)
 }
 
 /// Appends `c` without its accents, letter case kept; letters that do not decompose are spelt the usual way.

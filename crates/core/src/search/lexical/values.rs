@@ -57,7 +57,9 @@ fn closes(word: &str, open: char, same_word: bool) -> bool {
 /// One capital, then no more: `Paris`, not `API` or `GitHub`.
 fn is_capitalised(word: &str) -> bool {
     let mut letters = word.chars().filter(|c| c.is_alphabetic());
-    letters.next().is_some_and(char::is_uppercase) && letters.clone().next().is_some() && letters.all(char::is_lowercase)
+    letters.next().is_some_and(char::is_uppercase)
+        && letters.clone().next().is_some()
+        && letters.all(char::is_lowercase)
 }
 
 #[cfg(test)]

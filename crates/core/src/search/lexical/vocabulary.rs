@@ -1,6 +1,6 @@
 //! The words of a catalog and the terms (stems) that they stand for.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, fmt, sync::Arc};
 
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -53,15 +53,13 @@ impl Vocabulary {
             return self.entries[id as usize].1;
         }
         let stem = stem(&self.stemmer, word);
-        let term = match self.terms.get(&*stem) {
-            Some(&term) => term,
-            None => {
-                let (term, text): (TermId, Arc<str>) = (self.term_texts.len() as u32, stem.as_ref().into());
-                self.terms.insert(Arc::clone(&text), term);
-                self.term_texts.push(text);
-                term
-            }
-        };
+        let known = self.terms.get(&*stem).copied();
+        let term = known.unwrap_or_else(|| {
+            let (term, text): (TermId, Arc<str>) = (self.term_texts.len() as u32, stem.as_ref().into());
+            self.terms.insert(Arc::clone(&text), term);
+            self.term_texts.push(text);
+            term
+        });
         let text: Arc<str> = word.into();
         self.words.insert(Arc::clone(&text), self.entries.len() as u32);
         self.entries.push((text, term));
@@ -81,13 +79,21 @@ impl Vocabulary {
     }
 
     /// The stem of a word that may not be in the catalog.
-    pub(super) fn stem<'a>(&self, word: &'a str) -> std::borrow::Cow<'a, str> {
+    pub(super) fn stem<'a>(&self, word: &'a str) -> Cow<'a, str> {
         stem(&self.stemmer, word)
     }
 
     /// The term with this stem.
     pub(super) fn term(&self, stem: &str) -> Option<TermId> {
         self.terms.get(stem).copied()
+    }
+
+    /// The term of a word, if the catalog has it.
+    pub(super) fn term_of(&self, word: &str) -> Option<TermId> {
+        match self.look_up(word) {
+            Lookup::Term(term) => Some(term),
+            Lookup::Stop | Lookup::Unknown => None,
+        }
     }
 
     pub(super) fn term_count(&self) -> usize {
@@ -112,7 +118,14 @@ pub(super) enum Lookup {
     Unknown,
 }
 
-/// English stem of words in plain Latin letters; anything else stands for itself.
-fn stem<'a>(stemmer: &Stemmer, word: &'a str) -> std::borrow::Cow<'a, str> {
-    if word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase()) { stemmer.stem(word) } else { word.into() }
+/// English stem of words in plain Latin letters; anything else stands for itself. A plural acronym without a vowel (`prs`),
+/// which English rules leave alone, loses its s.
+fn stem<'a>(stemmer: &Stemmer, word: &'a str) -> Cow<'a, str> {
+    if word.len() <= 2 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return word.into();
+    }
+    match word.strip_suffix('s') {
+        Some(acronym) if !acronym.ends_with('s') && !acronym.contains(['a', 'e', 'i', 'o', 'u', 'y']) => acronym.into(),
+        _ => stemmer.stem(word),
+    }
 }

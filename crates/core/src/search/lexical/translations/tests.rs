@@ -1,0 +1,45 @@
+use super::{super::vocabulary::Vocabulary, FOREIGN_STOP_WORDS, TABLE, Translations};
+
+/// English terms of the first line that knows the word.
+#[track_caller]
+fn check(word: &str, want: &str) {
+    let mut vocabulary = Vocabulary::new();
+    for word in TABLE.lines().filter_map(|line| line.split_once(" = ")).flat_map(|(english, _)| english.split(' ')) {
+        vocabulary.intern(word);
+    }
+    let table = Translations::new(&vocabulary);
+    let terms = table.of(word).iter().flat_map(|line| table.terms(*line));
+    let got: Vec<&str> = terms.map(|(term, _)| vocabulary.term_text(*term)).collect();
+    assert_eq!(got.first().copied().unwrap_or_default(), want, "{word}: {got:?}");
+}
+
+#[test]
+fn words_are_known_whole_or_by_their_beginning() {
+    check("crear", "creat");
+    check("archivos", "file");
+    check("supprimer", "delet");
+    check("datei", "file");
+    check("задачу", "issu");
+    check("文件", "file");
+    check("ファイル", "file");
+    check("삭제", "delet");
+    check("create", "");
+    check("", "");
+}
+
+#[test]
+fn words_are_found_in_scripts_without_blanks() {
+    let table = Translations::new(&Vocabulary::new());
+    let mut got = Vec::new();
+    table.each_dense("在文件夹里搜索文件 and ファイルを検索", |word| got.push(word));
+    assert_eq!(got, ["文件夹", "搜索", "文件", "ファイル", "検索"]);
+}
+
+#[test]
+fn the_tables_are_well_formed() {
+    assert!(FOREIGN_STOP_WORDS.is_sorted());
+    for line in TABLE.trim().lines() {
+        let (english, foreign) = line.split_once(" = ").unwrap();
+        assert!(english.is_ascii() && !foreign.contains("  "), "{line}");
+    }
+}
