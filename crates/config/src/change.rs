@@ -11,7 +11,8 @@ pub struct ConfigChange {
     pub removed: Vec<String>,
     /// Servers that have to be started anew.
     pub changed: Vec<String>,
-    /// Whether anything but servers changed.
+    /// Whether the settings of the engine changed: any section but `servers`, or which servers and which of their tools
+    /// there are.
     pub settings: bool,
     /// Sections that take effect only after a restart.
     pub restart: Vec<&'static str>,

@@ -106,7 +106,7 @@ impl Document {
         }
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let good = &bytes[..error.valid_up_to()];
-            let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+            let line = good.split(|byte| *byte == b'\n').count();
             let start = good.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             let column = String::from_utf8_lossy(&good[start..]).chars().count() + 1;
             fail(Some(Place { line, column }), "it is not UTF-8 text; save it as UTF-8".to_owned())
@@ -118,7 +118,8 @@ impl Document {
             Format::Yaml => ("YAML", syntax::yaml(text)),
             Format::Json => ("JSON", syntax::json(text)),
         };
-        let node = node.map_err(|Broken { place, message }| fail(place, format!("it is not valid {language}: {message}")))?;
+        let node =
+            node.map_err(|Broken { place, message }| fail(place, format!("it is not valid {language}: {message}")))?;
         if let Some(place) = too_deep(&node, MAX_DEPTH) {
             return Err(fail(Some(place), format!("it is nested deeper than {MAX_DEPTH} levels")));
         }
@@ -142,7 +143,7 @@ impl Document {
         document.tree = flattened.map(pairs, "");
         document.places = flattened.places;
         for (key, place) in flattened.valueless {
-            if key.ends_with(".allow") {
+            if key.rsplit('.').next() == Some("allow") {
                 let finding = Diagnostic::warning(key, "has no value, which counts as left out: everything is allowed");
                 document.findings.push(finding.hint("write [] to allow nothing").at(path, Some(place)));
             }

@@ -48,11 +48,7 @@ pub fn expand(text: &str, folder: &Path, surroundings: &dyn Surroundings) -> Res
 }
 
 /// A file named in a configuration: relative to `folder`, `~/` is the home folder, line ends at its end are dropped.
-pub(crate) fn read_file(
-    path: &str,
-    folder: &Path,
-    surroundings: &dyn Surroundings,
-) -> Result<String, ExpandError> {
+pub(crate) fn read_file(path: &str, folder: &Path, surroundings: &dyn Surroundings) -> Result<String, ExpandError> {
     let fail = |cause: String| ExpandError::File(shortened(path, 200), cause);
     let full = match path.strip_prefix("~/").zip(home(surroundings)) {
         Some((rest, home)) => Path::new(&home).join(rest),

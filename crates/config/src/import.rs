@@ -7,7 +7,7 @@ use std::{
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Table};
+use toml_edit::{Array, Decor, DocumentMut, InlineTable, Item, Table};
 
 use crate::document::{Document, SyntaxError};
 
@@ -120,6 +120,8 @@ pub struct ImportedServer {
     pub plain_secrets: Vec<String>,
     /// Keys that were left out because nothing here reads them.
     pub left_out: Vec<String>,
+    /// Environment variables that now stand where VS Code would have asked (`${input:…}`); they have to be set.
+    pub set_variables: Vec<String>,
 }
 
 /// A target that is not TOML.
@@ -127,39 +129,32 @@ pub struct ImportedServer {
 #[error("the configuration to add to is not valid TOML: {0}")]
 pub struct TargetError(#[from] toml_edit::TomlError);
 
+/// Keys that are taken over; other spellings were brought to these when the file was read.
 const KEPT_KEYS: &[&str] = &[
     "command",
     "args",
     "env",
+    "env_file",
+    "env_inherit",
     "cwd",
     "url",
     "headers",
     "bearer",
     "bearer_token_env_var",
     "enabled",
-    "disabled",
     "include",
     "exclude",
+    "connect_timeout_ms",
+    "call_timeout_ms",
 ];
-const RENAMED_KEYS: &[(&str, &str)] = &[
-    ("httpUrl", "url"),
-    ("serverUrl", "url"),
-    ("http_headers", "headers"),
-    ("enabled_tools", "include"),
-    ("includeTools", "include"),
-    ("disabled_tools", "exclude"),
-    ("excludeTools", "exclude"),
-];
+
+/// The keys under which a target may keep its servers.
+const LISTS: [&str; 3] = ["servers", "mcpServers", "mcp_servers"];
 
 /// Adds servers to the text of a `toolcrib.toml`. Everything that is there stays as it is; a server of the same name is
 /// replaced only with `force`.
 pub fn merge(target: &str, found: &[Found], force: bool) -> Result<(String, Vec<ImportedServer>), TargetError> {
-    let mut document: DocumentMut = target.parse()?;
-    if !document.contains_key("servers") {
-        let mut servers = Table::new();
-        servers.set_implicit(true);
-        document.insert("servers", Item::Table(servers));
-    }
+    let mut document: DocumentMut = target.trim_start_matches('\u{feff}').parse()?;
     let mut report = Vec::new();
     for Found { file, servers } in found {
         for (name, server) in servers {
@@ -169,53 +164,114 @@ pub fn merge(target: &str, found: &[Found], force: bool) -> Result<(String, Vec<
                 taken: Taken::Added,
                 plain_secrets: Vec::new(),
                 left_out: Vec::new(),
+                set_variables: Vec::new(),
             };
-            let cleaned = clean(server, &mut entry);
-            let known = document["servers"].as_table_like().is_some_and(|table| table.contains_key(name));
-            entry.taken = match (known, force) {
-                _ if !cleaned.contains_key("command") && !cleaned.contains_key("url") => {
-                    Taken::Refused("it has neither command nor url".to_owned())
-                }
-                (true, false) => Taken::Kept,
-                (true, true) => Taken::Replaced,
-                (false, _) => Taken::Added,
-            };
-            if matches!(entry.taken, Taken::Added | Taken::Replaced)
-                && let Some(table) = document["servers"].as_table_like_mut()
-            {
-                table.insert(name, Item::Table(to_table(&cleaned)));
-            }
+            let mut cleaned = clean(server, &mut entry);
+            entry.taken = take(&mut document, name, server, &mut cleaned, force, &mut entry.set_variables);
             report.push(entry);
         }
     }
     Ok((document.to_string(), report))
 }
 
+fn take(
+    document: &mut DocumentMut,
+    name: &str,
+    server: &Map<String, Value>,
+    cleaned: &mut Map<String, Value>,
+    force: bool,
+    variables: &mut Vec<String>,
+) -> Taken {
+    if server.get("transport").is_some_and(|transport| transport == "sse") {
+        return Taken::Refused("it uses the SSE transport, which is not supported".to_owned());
+    }
+    if !cleaned.contains_key("command") && !cleaned.contains_key("url") {
+        return Taken::Refused("it has neither command nor url".to_owned());
+    }
+    let holds =
+        |list: &str| document.get(list).and_then(Item::as_table_like).is_some_and(|list| list.contains_key(name));
+    let home = LISTS.into_iter().find(|list| holds(list));
+    if home.is_some() && !force {
+        return Taken::Kept;
+    }
+    let mut fresh = Table::new();
+    fresh.set_implicit(true);
+    let trailing = document.trailing().as_str().unwrap_or_default().to_owned();
+    let list = document.entry(home.unwrap_or(LISTS[0])).or_insert(Item::Table(fresh));
+    let inline = list.is_inline_table();
+    let Some(list) = list.as_table_like_mut() else {
+        return Taken::Refused("servers of the target is not a table".to_owned());
+    };
+    cleaned.values_mut().for_each(|value| answer_inputs(value, variables));
+    let mut table = to_table(cleaned);
+    let mut moved = false;
+    if let Some(Item::Table(old)) = list.get(name) {
+        // In place of the old one, with the comments above it.
+        *table.decor_mut() = old.decor().clone();
+        table.set_position(old.position());
+    } else if !inline && !trailing.is_empty() {
+        // Comments at the end of the file stay above what is added.
+        *table.decor_mut() = Decor::new(format!("{trailing}\n"), "");
+        moved = true;
+    }
+    list.insert(name, Item::Table(table));
+    if moved {
+        document.set_trailing("");
+    }
+    if home.is_some() { Taken::Replaced } else { Taken::Added }
+}
+
 fn clean(server: &Map<String, Value>, entry: &mut ImportedServer) -> Map<String, Value> {
     let mut cleaned = Map::new();
     for (key, value) in server {
-        let target = RENAMED_KEYS.iter().find(|(from, _)| from == key).map_or(key.as_str(), |(_, to)| to);
-        if KEPT_KEYS.contains(&target) {
-            cleaned.insert(target.to_owned(), value.clone());
-        } else if key == "type" || key == "transport" {
-            // Told by command or url; only the one we cannot speak has to be refused by name.
-            if value == "sse" {
-                cleaned.insert("transport".to_owned(), value.clone());
-            }
-        } else {
+        if KEPT_KEYS.contains(&key.as_str()) {
+            cleaned.insert(key.clone(), value.clone());
+        } else if key != "transport" {
+            // The transport is told by command or url.
             entry.left_out.push(key.clone());
         }
     }
+    let key = |rest: String| format!("servers.{}.{rest}", entry.name);
     for section in ["env", "headers"] {
         let pairs = cleaned.get(section).and_then(Value::as_object).into_iter().flatten();
-        for (key, value) in pairs {
-            let plain = value.as_str().is_some_and(|text| text.len() >= 8 && !text.contains("${"));
-            if plain && sounds_secret(key) {
-                entry.plain_secrets.push(format!("servers.{}.{section}.{key}", entry.name));
-            }
+        let plain = pairs.filter(|(name, value)| sounds_secret(name) && value.as_str().is_some_and(is_plain));
+        entry.plain_secrets.extend(plain.map(|(name, _)| key(format!("{section}.{name}"))));
+    }
+    let mut flag = "";
+    for (index, argument) in cleaned.get("args").and_then(Value::as_array).into_iter().flatten().enumerate() {
+        let argument = argument.as_str().unwrap_or_default();
+        let secret = match argument.split_once('=') {
+            Some((name, value)) => sounds_secret(name) && is_plain(value),
+            None => sounds_secret(flag) && !argument.starts_with('-') && is_plain(argument),
+        };
+        if secret {
+            entry.plain_secrets.push(key(format!("args[{index}]")));
         }
+        flag = if argument.starts_with('-') && !argument.contains('=') { argument } else { "" };
+    }
+    if cleaned.get("url").and_then(Value::as_str).is_some_and(url_holds_secret) {
+        entry.plain_secrets.push(key("url".to_owned()));
+    }
+    if cleaned.get("bearer").and_then(Value::as_str).is_some_and(is_plain) {
+        entry.plain_secrets.push(key("bearer".to_owned()));
     }
     cleaned
+}
+
+fn is_plain(text: &str) -> bool {
+    text.len() >= 8 && !text.contains("${")
+}
+
+fn url_holds_secret(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let password = host.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'));
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let named = |pair: &str| {
+        pair.split_once('=')
+            .is_some_and(|(name, value)| (sounds_secret(name) || name.eq_ignore_ascii_case("key")) && is_plain(value))
+    };
+    (password && !host.contains("${")) || query.split('&').any(named)
 }
 
 fn sounds_secret(key: &str) -> bool {
@@ -223,6 +279,27 @@ fn sounds_secret(key: &str) -> bool {
     ["token", "secret", "password", "passwd", "api_key", "apikey", "api-key", "authorization", "credential", "_key"]
         .iter()
         .any(|word| key.contains(word))
+}
+
+/// Puts an environment variable where VS Code would ask: `${input:github-token}` becomes `${GITHUB_TOKEN}`.
+fn answer_inputs(value: &mut Value, variables: &mut Vec<String>) {
+    match value {
+        Value::String(text) => {
+            while let Some((before, rest)) = text.split_once("${input:")
+                && let Some((id, after)) = rest.split_once('}')
+            {
+                let name: String =
+                    id.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
+                *text = format!("{before}${{{name}}}{after}");
+                if !variables.contains(&name) {
+                    variables.push(name);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| answer_inputs(item, variables)),
+        Value::Object(map) => map.values_mut().for_each(|item| answer_inputs(item, variables)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 fn to_table(map: &Map<String, Value>) -> Table {

@@ -24,7 +24,7 @@ pub use load::{LoadError, Loaded, Override, load};
 pub use model::{Config, ServerConfig};
 pub use secret::Secret;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What configuration may ask of the world.
 pub trait Surroundings {
@@ -32,6 +32,10 @@ pub trait Surroundings {
     fn variable(&self, name: &str) -> Option<String>;
     /// The text of a file.
     fn read(&self, path: &Path) -> std::io::Result<Vec<u8>>;
+    /// The working directory, which relative paths of configuration files are relative to; `None`: not known.
+    fn working_dir(&self) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// The process's own environment and file system.
@@ -48,5 +52,9 @@ impl Surroundings for Process {
         let mut bytes = Vec::new();
         std::fs::File::open(path)?.take(document::MAX_FILE as u64 + 1).read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+
+    fn working_dir(&self) -> Option<PathBuf> {
+        std::env::current_dir().ok()
     }
 }

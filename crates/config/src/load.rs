@@ -125,8 +125,9 @@ fn admit(document: &mut Document, diagnostics: &mut Vec<Diagnostic>) -> Map<Stri
         let passed_over =
             projects.filter(|project| project["mcpServers"].as_object().is_some_and(|list| !list.is_empty())).count();
         if passed_over > 0 {
-            let finding = Diagnostic::warning("projects", format!("the servers of {passed_over} projects are not used"))
-                .hint("take them over with toolcrib import claude-code");
+            let finding =
+                Diagnostic::warning("projects", format!("the servers of {passed_over} projects are not used"))
+                    .hint("take them over with toolcrib import claude-code");
             let place = document.place_of("projects");
             diagnostics.push(finding.at(&document.path, place));
         }
@@ -186,7 +187,7 @@ fn build(mut tree: Map<String, Value>, reader: &mut Reader<'_>) -> Config {
     // A group that is missing is unknown, and selectors of unknown groups fail closed.
     for (name, mut selectors) in entries("groups", take("groups"), reader) {
         let key = format!("groups.{name}");
-        match reader.expand_all(&mut selectors, &key).and_then(|()| typed(&key, selectors)) {
+        match reader.expand_all(&mut selectors, &key).and_then(|()| typed(&key, &selectors)) {
             Ok(selectors) => {
                 config.groups.insert(name, selectors);
             }
@@ -194,15 +195,14 @@ fn build(mut tree: Map<String, Value>, reader: &mut Reader<'_>) -> Config {
         }
     }
     for (name, profile) in entries("profiles", take("profiles"), reader) {
-        let mut profile: ProfileConfig =
-            reader.section(&format!("profiles.{name}"), Some(profile), Rule::AllowNothing);
+        let mut profile: ProfileConfig = reader.section(&format!("profiles.{name}"), Some(profile), Rule::AllowNothing);
         if let Some(allow) = &mut profile.allow {
             allow.append(&mut profile.also_allow);
         }
         config.profiles.insert(name, profile);
     }
     if let Some(mut profile) = take("profile") {
-        match reader.expand_all(&mut profile, "profile").and_then(|()| typed("profile", profile)) {
+        match reader.expand_all(&mut profile, "profile").and_then(|()| typed("profile", &profile)) {
             Ok(name) => config.profile = name,
             Err(finding) => {
                 config.policy.allow = Some(Vec::new());

@@ -103,9 +103,11 @@ fn header_variables(pairs: &mut Vec<(String, Node)>) {
     }
 }
 
-/// A port or a switch written without quotes is meant as its text.
+/// A port or a switch written without quotes is meant as its text. A fraction is not: `1.10` would come out as `1.1`.
 fn texts(node: &mut Node) {
-    if let Kind::Scalar(value @ (Value::Number(_) | Value::Bool(_))) = &mut node.kind {
-        *value = Value::from(value.to_string());
+    match &mut node.kind {
+        Kind::Scalar(Value::Number(number)) if number.is_f64() => {}
+        Kind::Scalar(value @ (Value::Number(_) | Value::Bool(_))) => *value = Value::from(value.to_string()),
+        Kind::Scalar(_) | Kind::List(_) | Kind::Map(_) => {}
     }
 }

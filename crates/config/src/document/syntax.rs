@@ -101,10 +101,8 @@ pub(super) fn json(text: &str) -> Result<Node, Broken> {
         allow_extended_string_escapes: false,
     };
     let lines = Lines::new(text);
-    let parsed = jsonc_parser::parse_to_ast(text, &CollectOptions::default(), &options).map_err(|error| Broken {
-        place: Some(lines.place(error.range().start)),
-        message: error.kind().to_string(),
-    })?;
+    let parsed = jsonc_parser::parse_to_ast(text, &CollectOptions::default(), &options)
+        .map_err(|error| Broken { place: Some(lines.place(error.range().start)), message: error.kind().to_string() })?;
     // Only comments: as good as empty.
     let empty = Node { place: Place::default(), kind: Kind::Map(Vec::new()) };
     Ok(parsed.value.map_or(empty, |value| json_value(value, &lines)))
@@ -140,21 +138,33 @@ fn json_value(value: ast::Value<'_>, lines: &Lines<'_>) -> Node {
 }
 
 pub(super) fn yaml(text: &str) -> Result<Node, Broken> {
-    let mut budget = serde_saphyr::Budget::default();
-    budget.max_depth = MAX_DEPTH + 1;
-    budget.max_documents = 1;
-    // Anchors save a few lines in a configuration; hundreds of uses are an attack.
-    budget.max_aliases = 1_000;
-    budget.max_nodes = 1_000_000;
     let options = serde_saphyr::options! {
-        budget: Some(budget),
+        budget: serde_saphyr::budget! {
+            max_depth: MAX_DEPTH + 1,
+            max_documents: 1,
+            max_nodes: 500_000,
+        },
+        // Anchors save a few lines in a configuration; ones that grow into thousands are an attack.
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: 20_000,
+            max_replay_stack_depth: 8,
+        },
         with_snippet: false,
+        // Of YAML 1.2 only `true` and `false` are booleans: a country `no` and a command `y` are texts.
+        strict_booleans: true,
+        leading_zero_numbers_as_strings: true,
+        underscored_numbers_as_strings: true,
     };
     serde_saphyr::from_str_with_options::<serde_saphyr::Spanned<Node>>(text, options).map(spanned).map_err(|error| {
         let place = error.location().map(place).filter(|place| place.line > 0);
-        // The first line says it all; what follows quotes the file, which may hold secrets.
-        let message = error.to_string().lines().next().unwrap_or_default().to_owned();
-        Broken { place, message }
+        // The first line says it all; what follows quotes the file, which may hold secrets. Place and advice to
+        // programmers at its end are not for the reader of the finding.
+        let text = error.to_string();
+        let mut message = text.lines().next().unwrap_or_default();
+        for tail in [" at line ", ", set "] {
+            message = message.split(tail).next().unwrap_or_default();
+        }
+        Broken { place, message: message.to_owned() }
     })
 }
 

@@ -31,7 +31,7 @@ fn a_broken_file_names_line_and_column() {
     fails("a.toml", b"x = 1\ny = = 2", "a.toml:2:");
     fails("a.json", b"{\n  \"a\": ]\n}", "a.json:2:");
     fails("a.yaml", b"a: [1\nb: 2", "a.yaml:");
-    fails("a.toml", b"ok = 1\n\xff\xfe", "a.toml:2: it is not UTF-8");
+    fails("a.toml", b"ok = 1\n\xff\xfe", "a.toml:2:1: it is not UTF-8");
     fails("a.json", b"[1]", "holds no keys");
     fails("a.json", "[".repeat(100_000).as_bytes(), "a.json");
     fails("a.toml", &vec![b'#'; MAX_FILE + 1], "larger than");
@@ -49,7 +49,9 @@ fn an_empty_file_is_an_empty_configuration() {
 fn keys_are_found_in_the_text() {
     let text = "# servers\n[servers.git]\ncommand = 'x'\n\n[servers.github]\nurl = 'y'\n";
     let document = Document::parse(Path::new("toolcrib.toml"), text.as_bytes()).unwrap();
-    assert_eq!(document.line_of("servers.github.url"), Some(6));
+    assert_eq!(document.place_of("servers.github.url"), Some(Place { line: 6, column: 1 }));
+    assert_eq!(document.place_of("servers.git.args[3]").map(|place| place.line), Some(2), "the nearest key around it");
+    assert_eq!(document.place_of("nothing"), None);
 }
 
 proptest! {

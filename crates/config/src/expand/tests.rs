@@ -72,8 +72,6 @@ proptest! {
     #[test]
     fn an_escaped_text_comes_out_as_it_was(text in "\\PC*") {
         let escaped = text.replace("${", "$${");
-        // A `$` right before `${` would read as an escape of an escape.
-        prop_assume!(!text.contains("$${"));
         prop_assert_eq!(expand(&escaped, Path::new("."), &World).unwrap(), text);
     }
 }

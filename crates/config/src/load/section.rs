@@ -3,7 +3,7 @@
 //! A value that cannot be used falls back to its default where that is harmless. Where the default would permit more
 //! than the value was meant to, the section is closed instead.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -41,13 +41,10 @@ impl Rule {
 
     /// Takes the bad key (`None`: all of the section) out of the way.
     fn mend(self, map: &mut Map<String, Value>, bad: Option<&str>) {
-        let inner = match bad {
-            Some(bad) => map.shift_remove(bad),
-            None => {
-                map.clear();
-                None
-            }
-        };
+        let inner = bad.and_then(|bad| map.shift_remove(bad));
+        if bad.is_none() {
+            map.clear();
+        }
         match self {
             Self::Default => {}
             Self::AllowNothing => {
@@ -114,20 +111,25 @@ impl Reader<'_> {
     }
 
     /// The folder of the file that a key stands in; what relative paths are relative to.
-    pub(super) fn folder(&self, key: &str) -> &Path {
+    pub(super) fn folder(&self, key: &str) -> PathBuf {
         let folder = match self.origins.of(key) {
             Some(Origin::File { path, .. }) => path.parent(),
             Some(Origin::Variable(_) | Origin::Flag(_)) | None => None,
         };
-        folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+        let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        match self.surroundings.working_dir() {
+            Some(here) if folder == Path::new(".") => here,
+            Some(here) => here.join(folder),
+            None => folder.to_owned(),
+        }
     }
 
     /// Expands the texts of a value that stands at `key`.
-    pub(super) fn expand_all(&self, value: &mut Value, key: &str) -> Result<(), Diagnostic> {
+    pub(super) fn expand_all(&self, value: &mut Value, key: &str) -> Result<(), Box<Diagnostic>> {
         match value {
             Value::String(text) if text.contains("${") => {
-                *text = expand(text, self.folder(key), self.surroundings)
-                    .map_err(|error| Diagnostic::error(key, error.to_string()))?;
+                *text = expand(text, &self.folder(key), self.surroundings)
+                    .map_err(|error| Box::new(Diagnostic::error(key, error.to_string())))?;
                 Ok(())
             }
             Value::Array(items) => items
@@ -149,8 +151,8 @@ fn closed<T: DeserializeOwned + Default>(rule: Rule) -> T {
 }
 
 /// A typed value, all or nothing.
-pub(super) fn typed<T: DeserializeOwned>(key: &str, value: Value) -> Result<T, Diagnostic> {
-    serde_path_to_error::deserialize(&value).map_err(|error| explain(key, &value, &error).0)
+pub(super) fn typed<T: DeserializeOwned>(key: &str, value: &Value) -> Result<T, Box<Diagnostic>> {
+    serde_path_to_error::deserialize(value).map_err(|error| Box::new(explain(key, value, &error).0))
 }
 
 /// The finding for a value of the wrong kind, and the key of `value` that has to go. What was found is told by its

@@ -29,29 +29,29 @@ impl Reader<'_> {
         }
     }
 
-    fn complete(&mut self, key: &str, value: &mut Value) -> Result<ServerConfig, Diagnostic> {
+    fn complete(&mut self, key: &str, value: &mut Value) -> Result<ServerConfig, Box<Diagnostic>> {
         self.expand_all(value, key)?;
-        let mut server: ServerConfig = typed(key, value.take())?;
+        let mut server: ServerConfig = typed(key, value)?;
         if server.bearer.is_none()
             && let Some(variable) = &server.bearer_token_env_var
         {
             let token = self.surroundings.variable(variable).ok_or_else(|| {
                 let message = format!("environment variable {variable} is not set");
-                Diagnostic::error(format!("{key}.bearer_token_env_var"), message)
+                Box::new(Diagnostic::error(format!("{key}.bearer_token_env_var"), message))
             })?;
             server.bearer = Some(Secret::new(token));
         }
         if let Some(path) = &server.env_file {
-            let text = read_file(path, self.folder(key), self.surroundings)
-                .map_err(|error| Diagnostic::error(format!("{key}.env_file"), error.to_string()))?;
+            let text = read_file(path, &self.folder(key), self.surroundings)
+                .map_err(|error| Box::new(Diagnostic::error(format!("{key}.env_file"), error.to_string())))?;
             for (name, value) in variables(&text) {
                 server.env.entry(name.to_owned()).or_insert_with(|| Secret::new(value));
             }
         }
         match server.problem() {
             None => Ok(server),
-            Some(("", problem)) => Err(Diagnostic::error(key, problem)),
-            Some((field, problem)) => Err(Diagnostic::error(format!("{key}.{field}"), problem)),
+            Some(("", problem)) => Err(Box::new(Diagnostic::error(key, problem))),
+            Some((field, problem)) => Err(Box::new(Diagnostic::error(format!("{key}.{field}"), problem))),
         }
     }
 }

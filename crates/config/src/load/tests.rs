@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write, path::Path};
 
 use super::*;
 use crate::model::TrustLevel;
@@ -80,7 +80,7 @@ fn a_bad_server_costs_only_itself() {
         ("[servers.bad]\ncommand = 'x'\nurl = 'http://y'", "both command and url"),
         ("[servers.bad]\nurl = 'http://y'\ntype = 'sse'", "not supported"),
         ("[servers.bad]\ncommand = '${NOPE}'", "NOPE is not set"),
-        ("[servers.bad]\ncommand = 'x'\nenv = { T = '${NOPE}' }", "toolcrib.toml:3: servers.bad.env.T"),
+        ("[servers.bad]\ncommand = 'x'\nenv = { T = '${NOPE}' }", "toolcrib.toml:3:9: servers.bad.env.T"),
         ("[servers.'a/b']\ncommand = 'x'", "holds '/'"),
         ("[servers.'']\ncommand = 'x'", "name is empty"),
     ] {
@@ -101,10 +101,10 @@ fn unknown_keys_get_a_suggestion() {
     finds(
         "[server.x]\ncommand = 'x'",
         Severity::Warning,
-        "toolcrib.toml:1: server: unknown key, not used (did you mean servers?)",
+        "toolcrib.toml:1:2: server: unknown key, not used (did you mean servers?)",
     );
     finds("[gateway]\nlissten = 'x'", Severity::Warning, "did you mean listen?");
-    finds("[servers.x]\ncommand = 'x'\nargz = []", Severity::Warning, "toolcrib.toml:3: servers.x.argz: unknown key");
+    finds("[servers.x]\ncommand = 'x'\nargz = []", Severity::Warning, "toolcrib.toml:3:1: servers.x.argz: unknown key");
     finds("[builtin.files]\nroot = []", Severity::Warning, "did you mean roots?");
 }
 
@@ -165,7 +165,7 @@ fn secrets_do_not_print() {
 fn many_servers_load() {
     let mut text = String::new();
     for index in 0..10_000 {
-        text.push_str(&format!("[servers.s{index}]\ncommand = 'x'\n"));
+        let _ = writeln!(text, "[servers.s{index}]\ncommand = 'x'");
     }
     let text: &'static str = Box::leak(text.into_boxed_str());
     let world = World { files: [("big.toml", text)].into(), ..World::default() };

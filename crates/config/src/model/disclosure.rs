@@ -47,7 +47,8 @@ pub struct DisclosureConfig {
     pub defer: Vec<String>,
     /// Which ranking answers searches.
     pub ranker: Ranker,
-    /// Context length of the model in tokens, if it is not told per request.
+    /// Context length of the model in tokens, 256 to 100000000, if it is not told per request.
+    #[schemars(range(min = 256, max = 100_000_000))]
     pub context_length: Option<u64>,
 }
 
@@ -90,5 +91,8 @@ impl DisclosureConfig {
         }
         clamp(&mut self.listing_max_share, 0.0, 1.0, "disclosure.listing_max_share", findings);
         clamp(&mut self.listing_floor_tokens, 0, 60_000, "disclosure.listing_floor_tokens", findings);
+        if let Some(length) = &mut self.context_length {
+            clamp(length, 256, 100_000_000, "disclosure.context_length", findings);
+        }
     }
 }

@@ -58,7 +58,7 @@ pub struct ResultsConfig {
     #[schemars(range(min = 1_000, max = 604_800_000))]
     pub keep_ms: u64,
     /// Bytes of such rests that are kept in all, 65536 to 17179869184; the oldest go first.
-    #[schemars(range(min = 65_536, max = 16 * 1024 * 1024 * 1024))]
+    #[schemars(range(min = 65_536, max = 17_179_869_184_u64))]
     pub keep_bytes: u64,
 }
 
@@ -73,6 +73,6 @@ impl ResultsConfig {
         clamp(&mut self.max_chars, 1_000, 10_000_000, "results.max_chars", findings);
         clamp(&mut self.preview_chars, 100, 100_000, "results.preview_chars", findings);
         clamp(&mut self.keep_ms, 1_000, 604_800_000, "results.keep_ms", findings);
-        clamp(&mut self.keep_bytes, 65_536, 16 * 1024 * 1024 * 1024, "results.keep_bytes", findings);
+        clamp(&mut self.keep_bytes, 65_536, 17_179_869_184, "results.keep_bytes", findings);
     }
 }
