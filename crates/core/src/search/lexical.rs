@@ -1,10 +1,10 @@
 //! The default ranker (`retrieval.md` §5–6, with what its parts gained there).
 //!
-//! - [`tokenize`], [`vocabulary`]: words of identifiers and prose, of any script, stemmed.
-//! - [`postings`], [`fields`]: what each word is worth in each document, by weighted fields.
-//! - [`request`]: the query's form; [`plan`], [`synonyms`], [`translations`], [`typo`], [`clauses`]: from its words to terms.
-//! - [`score`]: sums, name coverage, clause evidence, server evidence.
-//! - [`names`]: exact names first, server labels; [`answer`]: an empty answer rather than filler, and explanations.
+//! - `tokenize`, `vocabulary`: words of identifiers and prose, of any script, stemmed.
+//! - `postings`, `fields`: what each word is worth in each document, by weighted fields.
+//! - `request`: the query's form; `plan`, `synonyms`, `translations`, `typo`, `clauses`: from its words to terms.
+//! - `score`: sums, name coverage, clause evidence, server evidence.
+//! - `names`: exact names first, server labels; `answer`: an empty answer rather than filler, and explanations.
 //!
 //! Equal scores go by name. The documents' order does not matter.
 
