@@ -152,3 +152,20 @@ fn fingerprints_tell_servers_apart_and_hold_no_secret() {
         "the order of keys is nothing"
     );
 }
+
+#[test]
+fn files_are_found_in_the_working_directory_and_the_users_folder() {
+    let root = tempfile::tempdir().unwrap();
+    let (here, home) = (root.path().join("here"), root.path().join("home"));
+    std::fs::create_dir_all(&here).unwrap();
+    std::fs::create_dir_all(home.join("toolcrib")).unwrap();
+    let found = || toolcrib_config::discover(&here, Some(&home));
+    assert_eq!(found(), [std::path::PathBuf::new(); 0]);
+    // Each file written is better than those before it.
+    for name in [".mcp.json", "toolcrib.json", "toolcrib.yml", "toolcrib.yaml", "toolcrib.toml"] {
+        std::fs::write(here.join(name), "").unwrap();
+        assert_eq!(found(), [here.join(name)]);
+    }
+    std::fs::write(home.join("toolcrib/toolcrib.toml"), "").unwrap();
+    assert_eq!(found(), [home.join("toolcrib/toolcrib.toml"), here.join("toolcrib.toml")], "lowest layer first");
+}
