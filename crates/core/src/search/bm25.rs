@@ -1,4 +1,5 @@
-//! The reference ranker: plain BM25 over one text a tool (`hermes.md` §1.4; golden vectors `tokenize.json` and `search.json`), over an inverted index that is built once instead of once per query.
+//! The reference ranker: plain BM25 over one text a tool (`hermes.md` §1.4; golden vectors `tokenize.json` and
+//! `search.json`), over an inverted index that is built once instead of once per query.
 //!
 //! Text of a tool: its name with `_ . - :` as blanks, its description, its top-level parameter names. A token is a maximal
 //! run of ASCII letters and digits, lower-cased. Query tokens count with repetition. When no token of the query occurs
