@@ -45,7 +45,9 @@ async fn call(core: &Arc<Core>, invocation: Invocation<'_>) -> Result<ToolResult
         note(core, &session, &failure);
         let ended = session.link.inbox().closing().is_some();
         match failure {
-            Failure::SessionExpired(_) | Failure::NotSent(_) if again && ended => again = false,
+            Failure::SessionExpired(_) | Failure::NotSent(_) | Failure::Unreachable(_) if again && ended => {
+                again = false;
+            }
             failure => return Err(as_error(core, failure, started)),
         }
     }
@@ -80,12 +82,9 @@ fn note(core: &Core, session: &Session, failure: &Failure) {
     let inbox = session.link.inbox();
     match failure {
         Failure::SessionExpired(text) => inbox.close(text.clone(), ClosingKind::SessionExpired),
-        Failure::NeedsCredentials(text) if text.contains("HTTP 401") => {
-            inbox.close(text.clone(), ClosingKind::Permanent);
-        }
-        Failure::NotSent(text) if session.link.is_http() && text.starts_with("cannot connect") => {
-            inbox.close(text.clone(), ClosingKind::Lost);
-        }
+        // 403 may be about one tool; 401 is about us.
+        Failure::NeedsCredentials { status: 401, text } => inbox.close(text.clone(), ClosingKind::Permanent),
+        Failure::Unreachable(text) => inbox.close(text.clone(), ClosingKind::Lost),
         // The definition we hold is not the one the server holds (2026-07-28, header validation).
         Failure::Rpc(error) if error.code == crate::wire::code::HEADER_MISMATCH => inbox.list_changed.notify_one(),
         _ => {}
@@ -168,10 +167,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 fn as_error(core: &Core, failure: Failure, started: Instant) -> InvokeError {
     let named = |text: &str| format!("server '{}': {}", core.settings.name, core.mask.apply(text));
     match failure {
-        Failure::NotSent(text) | Failure::NeedsCredentials(text) | Failure::SessionExpired(text) => {
-            InvokeError::Unavailable(named(&text))
-        }
-        Failure::Status { text, ran: false, .. } => InvokeError::Unavailable(named(&text)),
+        Failure::NotSent(text)
+        | Failure::Unreachable(text)
+        | Failure::NeedsCredentials { text, .. }
+        | Failure::SessionExpired(text)
+        | Failure::Status { text, ran: false, .. } => InvokeError::Unavailable(named(&text)),
         Failure::Status { text, ran: true, .. } | Failure::Lost(text) => {
             InvokeError::Unknown(named(&format!("{text}; the tool may or may not have run")))
         }

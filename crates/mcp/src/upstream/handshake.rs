@@ -67,9 +67,10 @@ async fn over_http(link: &Link, timing: &Timing, deadline: Instant) -> Result<He
         Probe::Legacy(_) => initialize(link, deadline).await,
         Probe::Failed(failure) => match failure {
             // Nothing was reached, or what was reached gave an answer that holds for any greeting.
-            Failure::NotSent(_) | Failure::NeedsCredentials(_) | Failure::Status { status: 300..=399, .. } => {
-                Err(as_trouble(failure, "server/discover"))
-            }
+            Failure::NotSent(_)
+            | Failure::Unreachable(_)
+            | Failure::NeedsCredentials { .. }
+            | Failure::Status { status: 300..=399, .. } => Err(as_trouble(failure, "server/discover")),
             _ => initialize(link, deadline).await,
         },
     }
@@ -276,9 +277,10 @@ fn as_trouble(failure: Failure, step: &str) -> Trouble {
         // Too early, too many, too slow: passes.
         Failure::Status { status: 408 | 425 | 429 | 500.., text, .. }
         | Failure::NotSent(text)
+        | Failure::Unreachable(text)
         | Failure::Lost(text)
         | Failure::SessionExpired(text) => Trouble::transient(text),
-        Failure::Status { text, .. } | Failure::NeedsCredentials(text) | Failure::Unusable(text) => {
+        Failure::Status { text, .. } | Failure::NeedsCredentials { text, .. } | Failure::Unusable(text) => {
             Trouble::permanent(text)
         }
         Failure::Rpc(error) => {

@@ -21,8 +21,10 @@ use crate::wire::RpcError;
 pub(super) enum Failure {
     /// It never left, so nothing ran.
     NotSent(String),
-    /// The server rejected it before running anything, for want of credentials.
-    NeedsCredentials(String),
+    /// The same, because nobody is there to connect to.
+    Unreachable(String),
+    /// The server rejected it before running anything, for want of credentials: HTTP 401 or 403.
+    NeedsCredentials { status: u16, text: String },
     /// The server does not know the session; nothing ran.
     SessionExpired(String),
     /// An HTTP status that says nothing about the protocol. `ran` is whether the tool may have run all the same.
@@ -44,7 +46,8 @@ impl Failure {
     pub(super) fn text(&self) -> String {
         match self {
             Self::NotSent(text)
-            | Self::NeedsCredentials(text)
+            | Self::Unreachable(text)
+            | Self::NeedsCredentials { text, .. }
             | Self::SessionExpired(text)
             | Self::Status { text, .. }
             | Self::Lost(text)

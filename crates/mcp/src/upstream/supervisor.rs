@@ -334,7 +334,11 @@ impl Supervisor {
             () = self.look_after(&session) => {}
         }
         session.link.inbox().close("toolcrib is stopping", ClosingKind::Ours);
-        if let Link::Http(link) = &session.link {
+        let closing = session.link.inbox().closing();
+        let ours = closing.as_ref().is_none_or(|closing| closing.kind == ClosingKind::Ours);
+        if let Link::Http(link) = &session.link
+            && ours
+        {
             link.finish(self.core.settings.timing.stop_grace).await;
         }
         if let Some(process) = process {
@@ -343,7 +347,7 @@ impl Supervisor {
             process.stop().await;
         }
         self.core.facts.now.lock().pid = None;
-        let Some(Closing { reason, kind }) = session.link.inbox().closing() else { return Next::Stop };
+        let Some(Closing { reason, kind }) = closing else { return Next::Stop };
         match kind {
             ClosingKind::Ours => Next::Stop,
             ClosingKind::SessionExpired => Next::Again,

@@ -69,7 +69,7 @@ pub(super) fn broken(error: &reqwest::Error) -> Failure {
     }
     let text = one_line(&text, DETAIL_CHARS);
     if error.is_connect() || error.is_builder() {
-        Failure::NotSent(format!("cannot connect: {text}"))
+        Failure::Unreachable(format!("cannot connect: {text}"))
     } else {
         Failure::Lost(format!("the connection broke: {text}"))
     }
@@ -92,9 +92,10 @@ pub(super) async fn refusal(response: Response, session: bool) -> Failure {
     let said = if detail.is_empty() { String::new() } else { format!(": {detail}") };
     let code = status.as_u16();
     match status {
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Failure::NeedsCredentials(format!(
-            "needs credentials (HTTP {code}{said}); configure a bearer token or headers"
-        )),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Failure::NeedsCredentials {
+            status: code,
+            text: format!("needs credentials (HTTP {code}{said}); configure a bearer token or headers"),
+        },
         StatusCode::NOT_FOUND if session => Failure::SessionExpired(format!("the session has ended (HTTP 404{said})")),
         // Common servers answer so to a session they do not know.
         StatusCode::BAD_REQUEST if session && detail.to_ascii_lowercase().contains("session") => {

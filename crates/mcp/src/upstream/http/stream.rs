@@ -157,7 +157,7 @@ impl HttpLink {
                     }
                 }
                 Err(Failure::Status { status, .. }) if is_final(status) => return,
-                Err(Failure::SessionExpired(_) | Failure::NeedsCredentials(_) | Failure::Rpc(_)) => return,
+                Err(Failure::SessionExpired(_) | Failure::NeedsCredentials { .. } | Failure::Rpc(_)) => return,
                 Err(_) => {}
             }
             let wait = backoff.wait().max(position.retry.unwrap_or_default().min(timing.backoff_max));
