@@ -198,5 +198,7 @@ async def ready(client: Any, names: list[str], seconds: float = 30.0) -> None:
         missing = sorted(set(names) - set(await describe(client, names)))
         if not missing:
             return
-        expect(time.monotonic() < until, f"not there after {seconds:.0f} s: {', '.join(missing)[:400]}")
+        if time.monotonic() > until:
+            why = (await search(client, "anything")).get("not_ready")
+            raise Failed(f"not there after {seconds:.0f} s: {', '.join(missing)[:400]}; not ready: {why}")
         await asyncio.sleep(0.1)
