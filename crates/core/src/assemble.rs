@@ -1,7 +1,7 @@
 //! Assembling: catalog → selection → names → disclosure → definitions. A pure function; the same catalog, scope and
 //! settings give the same bytes.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
@@ -24,6 +24,10 @@ pub struct AssembleSettings {
     pub names: NameSettings,
     /// When and how tools are deferred.
     pub disclosure: Settings,
+    /// The same for scopes of certain profiles.
+    pub profile_disclosure: BTreeMap<String, Settings>,
+    /// The profile of scopes that name none.
+    pub default_profile: Option<String>,
     /// How the listing is made.
     pub listing: Options,
     /// Tools that are never deferred, beyond those of the built-in source and of sources marked so.
@@ -169,6 +173,9 @@ pub fn assemble(catalog: &Catalog, scope: &Scope, settings: &AssembleSettings) -
     let groups = &settings.policy.groups;
     let named = |list: &[Selector], tool: &Tool, name: &str| list.iter().any(|s| s.matches(tool, name, groups));
     let counter = settings.listing.counter;
+    // A bridge only for a few built-in tools would cost more than it hides. Goes by the sources, not by their tools: a
+    // server that is still starting must not make the bridge come and go.
+    let only_builtin = catalog.sources().keys().all(|source| *source == Source::Builtin);
     let entries: Vec<Entry<'_>> = assignment
         .map
         .iter()
@@ -176,7 +183,7 @@ pub fn assemble(catalog: &Catalog, scope: &Scope, settings: &AssembleSettings) -
         .zip(&summaries)
         .map(|(((name, _), tool), summary)| {
             let direct = !named(&settings.defer, tool, name)
-                && (tool.always() || is_core(tool) || named(&settings.always, tool, name));
+                && (tool.always() || only_builtin || is_core(tool) || named(&settings.always, tool, name));
             Entry {
                 name,
                 group: tool.source().group(),
@@ -187,8 +194,11 @@ pub fn assemble(catalog: &Catalog, scope: &Scope, settings: &AssembleSettings) -
             }
         })
         .collect();
+    let profile = scope.profile.as_ref().or(settings.default_profile.as_ref());
+    let disclosure_settings =
+        profile.and_then(|profile| settings.profile_disclosure.get(profile)).unwrap_or(&settings.disclosure);
     let context_length = scope.context_length.or(settings.context_length).and_then(|n| i64::try_from(n).ok());
-    let mut disclosure = disclosure::disclose(&entries, &settings.disclosure, context_length, &settings.listing);
+    let mut disclosure = disclosure::disclose(&entries, disclosure_settings, context_length, &settings.listing);
     let key = |index: &usize| {
         let tool = &assignment.tools[*index];
         (tool.source().precedence().min(1), tool.source().group(), entries[*index].name)
@@ -202,7 +212,7 @@ pub fn assemble(catalog: &Catalog, scope: &Scope, settings: &AssembleSettings) -
         disclosure.direct.iter().map(|&index| renamed(&assignment.tools[index], entries[index].name)).collect();
     let mut bridge_tokens = 0;
     if disclosure.active {
-        for definition in bridge::definitions(&disclosure.listing, &settings.disclosure) {
+        for definition in bridge::definitions(&disclosure.listing, disclosure_settings) {
             bridge_tokens += counter.json(&definition);
             definitions.push(Arc::new(definition));
         }
@@ -235,7 +245,7 @@ pub fn assemble(catalog: &Catalog, scope: &Scope, settings: &AssembleSettings) -
         disclosure,
         summaries,
         ranker: settings.ranker,
-        disclosure_settings: settings.disclosure.clone(),
+        disclosure_settings: disclosure_settings.clone(),
         assignment,
     })
 }

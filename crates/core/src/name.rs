@@ -242,7 +242,7 @@ pub fn assign(tools: &[Arc<Tool>], settings: &NameSettings) -> Assignment {
         // A name that carries a tail only meets another by hash collision; whoever sorts first has it.
         match named.binary_search_by(|(taken, _)| taken.as_str().cmp(&name)) {
             Ok(index) => {
-                losers.push(NameLoser { id: tool.id().clone(), name, winner: Some(named[index].1.id().clone()) })
+                losers.push(NameLoser { id: tool.id().clone(), name, winner: Some(named[index].1.id().clone()) });
             }
             Err(index) => named.insert(index, (name, tool)),
         }

@@ -36,10 +36,13 @@ impl Source {
     pub fn group(&self) -> &str {
         match self {
             Self::Builtin => "builtin",
-            Self::Plugin(label) | Self::Mcp(label) | Self::Custom(label) | Self::Remote(label) => label,
             Self::Static(label) if label.is_empty() => "static",
-            Self::Static(label) => label,
-            Self::Connector { name, .. } => name,
+            Self::Plugin(label)
+            | Self::Mcp(label)
+            | Self::Custom(label)
+            | Self::Remote(label)
+            | Self::Static(label)
+            | Self::Connector { name: label, .. } => label,
         }
     }
 

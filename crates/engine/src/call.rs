@@ -160,8 +160,8 @@ async fn stages(
         resolve::Resolved::Tool(target) => target,
     };
     state.tool = Some(target.tool.clone());
-    let arguments = repair::repair(&target, state)?;
-    let arguments = validate::validate(engine, &target, arguments, state)?;
+    let arguments = repair::repair(engine, &target, state)?;
+    let arguments = validate::validate(engine, &target, arguments)?;
     authorize::authorize(settings, &target)?;
     let result = invoke::invoke(engine, settings, &request, &target, &arguments, state).await?;
     Ok(shape::shape(engine, settings, &request.scope, &target, result).await)

@@ -1,6 +1,9 @@
 //! Resolved settings of an engine. Plain data: whoever embeds the library fills it, from a configuration or not.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 use toolcrib_core::{
@@ -52,11 +55,11 @@ pub struct CallLimits {
 impl Default for CallLimits {
     fn default() -> Self {
         Self {
-            default_timeout: Duration::from_secs(60),
-            max_timeout: Duration::from_secs(600),
+            default_timeout: Duration::from_mins(1),
+            max_timeout: Duration::from_mins(10),
             source_timeouts: BTreeMap::new(),
             shape: ShapeLimits::default(),
-            keep_results: Duration::from_secs(3600),
+            keep_results: Duration::from_hours(1),
         }
     }
 }
@@ -70,4 +73,6 @@ pub struct EngineSettings {
     pub permissions: Permissions,
     /// Limits on calls.
     pub limits: CallLimits,
+    /// Sources whose own instructions are passed on to clients. Untrusted text, so none by default.
+    pub relay_instructions: BTreeSet<Source>,
 }

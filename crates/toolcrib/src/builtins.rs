@@ -32,7 +32,12 @@ pub(crate) fn publish(
         definitions.extend(builtins.definitions().into_iter().filter(|definition| is_enabled(definition, config)));
     }
     let backend = Arc::new(Builtin { builtins, results: ResultReader::new(results) });
-    hub.register(Source::Builtin, SourceOptions::default(), backend).tools(SourceState::Ready, definitions, None, false);
+    hub.register(Source::Builtin, SourceOptions::default(), backend).tools(
+        SourceState::Ready,
+        definitions,
+        None,
+        false,
+    );
     Ok(())
 }
 

@@ -14,6 +14,9 @@ use toolcrib_mcp::{
 const INSTRUCTIONS: &str = "This server gathers the tools of several servers. Only a few are listed; the others are found with tool_search, \
 looked at with tool_describe and run with tool_call. Before you say that something cannot be done, search for it.";
 
+/// Most characters of a server's own instructions that are passed on.
+const MAX_RELAYED: usize = 2_000;
+
 /// Serves an engine's tools to MCP clients.
 pub(crate) struct EngineService {
     engine: Engine,
@@ -62,7 +65,11 @@ impl ToolService for EngineService {
             };
             match self.engine.call(request).await.reply {
                 CallReply::Result(result) => Ok(result),
-                CallReply::Protocol { code, message, data } => Err(RpcError { code, message, data: data.and_then(|data| serde_json::value::to_raw_value(&data).ok()) }),
+                CallReply::Protocol { code, message, data } => Err(RpcError {
+                    code,
+                    message,
+                    data: data.and_then(|data| serde_json::value::to_raw_value(&data).ok()),
+                }),
             }
         })
     }
@@ -73,6 +80,17 @@ impl ToolService for EngineService {
 
     fn instructions(&self, caller: &Caller) -> Option<String> {
         let view = self.engine.view(&self.scope(caller)).ok()?;
-        view.set.disclosure.active.then(|| INSTRUCTIONS.to_owned())
+        let mut text = if view.set.disclosure.active { INSTRUCTIONS.to_owned() } else { String::new() };
+        let catalog = self.engine.hub().catalog();
+        for source in self.engine.settings().relay_instructions.iter().filter(|source| view.knows(source)) {
+            let Some(own) = catalog.sources().get(source).and_then(|entry| entry.instructions.as_deref()) else {
+                continue;
+            };
+            // Marked as the server's words, so that nobody takes them for ours.
+            let own: String = toolcrib_core::shape::sanitize_text(own).chars().take(MAX_RELAYED).collect();
+            let break_ = if text.is_empty() { "" } else { "\n\n" };
+            text.push_str(&format!("{break_}The server {} says of itself: {own}", source.group()));
+        }
+        (!text.is_empty()).then_some(text)
     }
 }

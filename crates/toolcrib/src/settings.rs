@@ -62,18 +62,25 @@ pub(crate) fn engine(
     policy.push(ListStage {
         name: "command line".to_owned(),
         lists: Lists {
-            allow: if flags.allow.is_empty() { Allow::All } else { Allow::Only(selectors(&flags.allow, "--allow", loaded)?) },
+            allow: if flags.allow.is_empty() {
+                Allow::All
+            } else {
+                Allow::Only(selectors(&flags.allow, "--allow", loaded)?)
+            },
             deny: selectors(&flags.deny, "--deny", loaded)?,
             origin: "flags --allow and --deny".to_owned(),
         },
     });
     let (disclosure, problems) = disclosure::resolve(&config.disclosure.raw());
-    findings.extend(problems.into_iter().map(|problem| {
-        Diagnostic::warning(
-            format!("disclosure.{}", problem.key),
-            format!("{} is not usable, expected {}; {} is used", problem.found, problem.expected, problem.used),
-        )
-    }));
+    findings.extend(problems.into_iter().map(|problem| disclosure_problem("disclosure", &problem)));
+    let mut profile_disclosure = BTreeMap::new();
+    for (name, profile) in &config.profiles {
+        let Some(raw) = &profile.disclosure else { continue };
+        let (settings, problems) = disclosure::resolve(raw);
+        let key = format!("profiles.{name}.disclosure");
+        findings.extend(problems.into_iter().map(|problem| disclosure_problem(&key, &problem)));
+        profile_disclosure.insert(name.clone(), settings);
+    }
     let cap = disclosure::Cap {
         max_share: config.disclosure.listing_max_share,
         floor_tokens: size(config.disclosure.listing_floor_tokens),
@@ -82,6 +89,8 @@ pub(crate) fn engine(
         policy,
         names: names(&config.names),
         disclosure,
+        profile_disclosure,
+        default_profile: config.profile.clone(),
         listing: disclosure::Options { cap: Some(cap), ..disclosure::Options::default() },
         always: selectors(&config.disclosure.always, "disclosure.always", loaded)?,
         defer: selectors(&config.disclosure.defer, "disclosure.defer", loaded)?,
@@ -96,7 +105,8 @@ pub(crate) fn engine(
         allow: selectors(&config.permissions.allow, "permissions.allow", loaded)?,
         groups,
     };
-    let timeout = |(name, server): (&String, &ServerConfig)| (Source::Mcp(name.clone()), millis(server.call_timeout_ms));
+    let timeout =
+        |(name, server): (&String, &ServerConfig)| (Source::Mcp(name.clone()), millis(server.call_timeout_ms));
     let limits = CallLimits {
         source_timeouts: config.servers.iter().map(timeout).collect(),
         shape: ShapeLimits {
@@ -107,7 +117,16 @@ pub(crate) fn engine(
         keep_results: millis(config.results.keep_ms),
         ..CallLimits::default()
     };
-    Ok(EngineSettings { assemble, permissions, limits })
+    let relayed = config.servers.iter().filter(|(_, server)| server.instructions);
+    let relay_instructions = relayed.map(|(name, _)| Source::Mcp(name.clone())).collect();
+    Ok(EngineSettings { assemble, permissions, limits, relay_instructions })
+}
+
+fn disclosure_problem(section: &str, problem: &disclosure::SettingsProblem) -> Diagnostic {
+    Diagnostic::warning(
+        format!("{section}.{}", problem.key),
+        format!("{} is not usable, expected {}; {} is used", problem.found, problem.expected, problem.used),
+    )
 }
 
 fn profiles(loaded: &Loaded) -> anyhow::Result<BTreeMap<String, Lists>> {

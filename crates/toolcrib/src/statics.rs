@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, io::Read, path::Path, sync::Arc};
 use anyhow::{Context, bail};
 use serde_json::Value;
 use toolcrib_core::{Source, SourceState, ToolResult};
-use toolcrib_engine::{Backend, BoxFuture, Hub, InvokeError, Invocation, SourceOptions};
+use toolcrib_engine::{Backend, BoxFuture, Hub, Invocation, InvokeError, SourceOptions};
 
 /// Largest catalog file in bytes.
 const MAX_FILE: u64 = 256 * 1024 * 1024;
@@ -53,7 +53,11 @@ fn parse(text: &str) -> anyhow::Result<Vec<Item>> {
             for (number, line) in lines {
                 let value: Value = serde_json::from_str(line).map_err(|error| {
                     // A file of one broken document is not JSONL; its own error says more.
-                    if number == 0 { anyhow::anyhow!("{whole}") } else { anyhow::anyhow!("line {}: {error}", number + 1) }
+                    if number == 0 {
+                        anyhow::anyhow!("{whole}")
+                    } else {
+                        anyhow::anyhow!("line {}: {error}", number + 1)
+                    }
                 })?;
                 items.extend(from_document(value, Some(number + 1))?);
             }
@@ -115,15 +119,28 @@ mod tests {
     fn every_documented_shape_is_read() {
         check(r#"{"tools":[{"name":"a"}]}"#, &[(None, "a")]);
         check(r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a"}]}}"#, &[(None, "a")]);
-        check(r#"{"server":"s","tools":[{"name":"a"},{"name":"b","server":"t"}]}"#, &[(Some("s"), "a"), (Some("t"), "b")]);
+        check(
+            r#"{"server":"s","tools":[{"name":"a"},{"name":"b","server":"t"}]}"#,
+            &[(Some("s"), "a"), (Some("t"), "b")],
+        );
         check(r#"[{"name":"a"},7]"#, &[(None, "a"), (None, "?")]);
-        check("{\"id\":\"s:a\",\"name\":\"a\",\"server\":\"s\"}\n\n{\"name\":\"b\"}\n", &[(Some("s"), "a"), (None, "b")]);
+        check(
+            "{\"id\":\"s:a\",\"name\":\"a\",\"server\":\"s\"}\n\n{\"name\":\"b\"}\n",
+            &[(Some("s"), "a"), (None, "b")],
+        );
         check(r#"{"name":"a","inputSchema":{}}"#, &[(None, "a")]);
     }
 
     #[test]
     fn other_files_are_refused_with_the_place() {
-        for (text, want) in [("", "EOF"), ("{\"a\":", "EOF"), ("{\"name\":\"a\"}\n{bad", "line 2"), ("7", "expected"), ("{\"tools\":7}", "not a list"), ("{\"x\":1}", "neither")] {
+        for (text, want) in [
+            ("", "EOF"),
+            ("{\"a\":", "EOF"),
+            ("{\"name\":\"a\"}\n{bad", "line 2"),
+            ("7", "expected"),
+            ("{\"tools\":7}", "not a list"),
+            ("{\"x\":1}", "neither"),
+        ] {
             let result = parse(text);
             if text.is_empty() {
                 assert!(result.unwrap().is_empty());

@@ -12,11 +12,9 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use toolcrib_config::{Config, Diagnostic, Loaded, Override, Process, Surroundings, changes, discover};
 use toolcrib_core::{Scope, Source, SourceState};
-use toolcrib_engine::{
-    DefinitionStore, Engine, Hub, KeyValueStore, LogSink, ResultStore, Trust, View,
-};
+use toolcrib_engine::{DefinitionStore, Engine, Hub, KeyValueStore, LogSink, ResultStore, Trust, View};
 use toolcrib_mcp::upstream::Upstream;
-use toolcrib_store::{MemoryStore, SqliteStore};
+use toolcrib_store::{MemoryStore, SqliteSettings, SqliteStore};
 
 use crate::{
     args::{DisclosureMode, SourceArgs, TrustLevel},
@@ -68,13 +66,13 @@ pub(crate) struct StoreReport {
 }
 
 impl World {
-    /// Loads the configuration and starts its sources. Returns before they are ready.
-    pub(crate) async fn start(flags: &SourceArgs, trust: Option<TrustLevel>) -> anyhow::Result<Self> {
-        Self::start_with(flags, trust, Trust::Configured).await
+    /// Loads the configuration and starts its sources. Returns before they are ready. Within a runtime only.
+    pub(crate) fn start(flags: &SourceArgs, trust: Option<TrustLevel>) -> anyhow::Result<Self> {
+        Self::start_with(flags, trust, Trust::Configured)
     }
 
     /// The same, with the trust level that applies where nobody names one.
-    pub(crate) async fn start_with(
+    pub(crate) fn start_with(
         flags: &SourceArgs,
         trust: Option<TrustLevel>,
         default_trust: Trust,
@@ -163,8 +161,12 @@ impl World {
     pub(crate) fn warn_about_sources(&self) {
         for (source, entry) in self.engine.hub().catalog().sources() {
             match &entry.state {
-                SourceState::Down { reason } => print::note(format!("warning: {source} is down: {}", print::clean(reason))),
-                SourceState::Starting => print::note(format!("warning: {source} is still starting; its tools may be missing")),
+                SourceState::Down { reason } => {
+                    print::note(format!("warning: {source} is down: {}", print::clean(reason)));
+                }
+                SourceState::Starting => {
+                    print::note(format!("warning: {source} is still starting; its tools may be missing"));
+                }
                 SourceState::Ready | SourceState::Disabled => {}
             }
         }
@@ -298,11 +300,12 @@ fn open_stores(config: &Config) -> (Stores, StoreReport) {
         None => toolcrib_config::discover::state_home(&Process).map(|home| home.join("toolcrib/state.db")),
     };
     let Some(path) = path else { return (in_memory(), StoreReport::default()) };
+    let settings = SqliteSettings { max_result_bytes: config.results.keep_bytes, ..SqliteSettings::default() };
     let opened = path
         .parent()
         .map_or(Ok(()), std::fs::create_dir_all)
         .map_err(|error| error.to_string())
-        .and_then(|()| SqliteStore::open(&path).map_err(|error| error.to_string()));
+        .and_then(|()| SqliteStore::open_with(&path, &settings).map_err(|error| error.to_string()));
     match opened {
         Ok((store, warnings)) => {
             let store = Arc::new(store);

@@ -48,6 +48,20 @@ fn core_tools_are_direct_and_the_rest_stands_behind_the_bridge() {
 }
 
 #[test]
+fn built_in_tools_alone_need_no_bridge_and_a_starting_server_brings_it() {
+    let builtin = [entry("builtin", &["read_file", "kv_get"])];
+    let catalog = builtin
+        .into_iter()
+        .fold(Catalog::default(), |catalog, (source, entry)| catalog.with_source(source, Some(entry)));
+    let set = assemble(&catalog, &Scope::default(), &AssembleSettings::default()).unwrap();
+    assert_eq!(shown(&set), ["kv_get", "read_file"]);
+    let starting = SourceEntry::new(SourceState::Starting, vec![], vec![]);
+    let catalog = catalog.with_source(Source::Mcp("slow".into()), Some(Arc::new(starting)));
+    let set = assemble(&catalog, &Scope::default(), &AssembleSettings::default()).unwrap();
+    assert_eq!(shown(&set), ["read_file", "tool_search", "tool_describe", "tool_call"]);
+}
+
+#[test]
 fn switched_off_everything_is_inline() {
     let (disclosure, _) = disclosure::resolve(&json!(false));
     let settings = AssembleSettings { disclosure, ..AssembleSettings::default() };

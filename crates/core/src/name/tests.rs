@@ -10,8 +10,8 @@ fn id(server: &str, tool: &str) -> ToolId {
     ToolId::new(Source::Mcp(server.to_owned()), tool)
 }
 
-fn tool(source: Source, name: &str) -> Arc<Tool> {
-    let (mut tools, _) = ingest(&source, vec![json!({"name": name})], &IngestLimits::default(), 1, &|_| Ok(()));
+fn tool(source: &Source, name: &str) -> Arc<Tool> {
+    let (mut tools, _) = ingest(source, vec![json!({"name": name})], &IngestLimits::default(), 1, &|_| Ok(()));
     Arc::new(tools.remove(0))
 }
 
@@ -62,10 +62,10 @@ fn reserved_names_are_never_given_away() {
 #[track_caller]
 fn conflict(rule: Conflict, want_owner: Option<&str>, want_served: usize) {
     let tools = [
-        tool(Source::Mcp("b".into()), "x"),
-        tool(Source::Builtin, "x"),
-        tool(Source::Mcp("a".into()), "x"),
-        tool(Source::Mcp("a".into()), "y"),
+        tool(&Source::Mcp("b".into()), "x"),
+        tool(&Source::Builtin, "x"),
+        tool(&Source::Mcp("a".into()), "x"),
+        tool(&Source::Mcp("a".into()), "y"),
     ];
     let settings = NameSettings { prefix: Prefix::None, conflict: rule, ..NameSettings::default() };
     let assignment = assign(&tools, &settings);

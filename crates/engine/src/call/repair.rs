@@ -3,10 +3,19 @@
 use toolcrib_core::args::{self, Arguments};
 
 use super::{Progressing, Stop, resolve::Target};
-use crate::event::Outcome;
+use crate::{engine::Engine, event::Outcome};
 
-pub(super) fn repair(target: &Target, state: &mut Progressing) -> Result<Arguments, Stop> {
-    let arguments = args::prepare(target.arguments.as_deref(), target.tool.input_schema()).map_err(|error| {
+pub(super) fn repair(engine: &Engine, target: &Target, state: &mut Progressing) -> Result<Arguments, Stop> {
+    let raw = target.arguments.as_deref();
+    // Nearly all calls are right as they are, and a valid value is never changed: asking is cheaper than repairing.
+    if let Ok(validator) = engine.validator(&target.tool)
+        && let Ok(arguments) = args::parse(raw)
+        && validator.is_valid(&arguments.value)
+    {
+        state.repairs.extend(arguments.repairs.iter().cloned());
+        return Ok(arguments);
+    }
+    let arguments = args::prepare(raw, target.tool.input_schema()).map_err(|error| {
         Stop::told(
             Outcome::Invalid,
             format!("The arguments of {} cannot be read: {error}. Nothing was run.", target.exposed),

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use toolcrib_core::{
     Scope, Tool, ToolResult,
-    args::bridge::{BridgeCall, unwrap},
+    args::{
+        Repair,
+        bridge::{BridgeCall, unwrap},
+    },
     bridge::{BridgeError, TOOL_CALL, TOOL_DESCRIBE, TOOL_SEARCH, suggest},
     explain::Explanation,
 };
@@ -50,10 +53,16 @@ pub(super) async fn resolve(
             if state.door == Door::Direct {
                 state.door = Door::Bridge;
             }
-            let BridgeCall { name, arguments, repairs, .. } = unwrap(request.arguments.as_deref())
+            let BridgeCall { name, arguments, repairs, ignored } = unwrap(request.arguments.as_deref())
                 .map_err(|error| Stop::told(Outcome::Invalid, error.to_string()))?;
             state.name = name.chars().take(128).collect();
             state.repairs = repairs;
+            // The result is the tool's own and stays as it is, so what was left out can only be told in the report.
+            state.repairs.extend(ignored.into_iter().map(|path| Repair {
+                path,
+                from: "key beside the arguments",
+                to: "nothing",
+            }));
             match find(view, &name) {
                 Some(tool) => Ok(Resolved::Tool(Target { tool, exposed: name, arguments })),
                 None => Err(unknown(engine, view, &request.scope, &name, true)),

@@ -3,15 +3,10 @@
 
 use toolcrib_core::args::Arguments;
 
-use super::{Progressing, Stop, resolve::Target};
+use super::{Stop, resolve::Target};
 use crate::{engine::Engine, event::Outcome};
 
-pub(super) fn validate(
-    engine: &Engine,
-    target: &Target,
-    arguments: Arguments,
-    _state: &mut Progressing,
-) -> Result<Arguments, Stop> {
+pub(super) fn validate(engine: &Engine, target: &Target, arguments: Arguments) -> Result<Arguments, Stop> {
     let validator = match engine.validator(&target.tool) {
         Ok(validator) => validator,
         // A schema that does not compile says nothing about the arguments; the tool itself still checks them.

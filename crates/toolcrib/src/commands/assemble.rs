@@ -26,7 +26,7 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
     if args.target != "mcp" {
         bail!("--for {} is not a target of this version; use --for mcp", args.target);
     }
-    let mut world = World::start(&args.sources, None).await?;
+    let mut world = World::start(&args.sources, None)?;
     world.scope.context_length = args.context_length;
     world.wait_all(args.wait.wait).await;
     let view = world.view()?;

@@ -14,7 +14,7 @@ const MAX_ARGUMENTS: u64 = 16 * 1024 * 1024;
 
 pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
     let arguments = read_arguments(args.arguments.as_deref())?;
-    let world = World::start(&args.sources, args.trust).await?;
+    let world = World::start(&args.sources, args.trust)?;
     world.wait_for_tool(&args.name, args.wait.wait).await;
     let cancel = CancellationToken::new();
     let mut request = CallRequest::new(&args.name, arguments, world.scope.clone(), Door::Cli);
@@ -29,13 +29,22 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
         }
     };
     for repair in &report.repairs {
-        print::note(format!("repaired {}: {} became {}", if repair.path.is_empty() { "the arguments" } else { &repair.path }, repair.from, repair.to));
+        print::note(format!(
+            "repaired {}: {} became {}",
+            if repair.path.is_empty() { "the arguments" } else { &repair.path },
+            repair.from,
+            repair.to
+        ));
     }
     match &report.reply {
         CallReply::Result(result) if args.json => print::line(result.raw().get()),
         CallReply::Result(result) => {
             let text = result.to_text();
-            if report.outcome == Outcome::Ok { print::line(&text) } else { print::note(print::clean(&text)) }
+            if report.outcome == Outcome::Ok {
+                print::line(&text);
+            } else {
+                print::note(print::clean(&text));
+            }
             let others = result.to_value()["content"]
                 .as_array()
                 .map_or(0, |blocks| blocks.iter().filter(|block| block["type"] != "text").count());
@@ -54,7 +63,9 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
     world.stop().await;
     Ok(match report.outcome {
         Outcome::Ok => Exit::Done,
-        Outcome::ToolError | Outcome::Invalid | Outcome::TimedOut | Outcome::Cancelled | Outcome::Unknown => Exit::Failed,
+        Outcome::ToolError | Outcome::Invalid | Outcome::TimedOut | Outcome::Cancelled | Outcome::Unknown => {
+            Exit::Failed
+        }
         Outcome::Denied => Exit::Denied,
         Outcome::Unavailable => Exit::Unavailable,
     })

@@ -29,7 +29,7 @@ struct Finding {
 }
 
 pub(crate) async fn run(args: DoctorArgs) -> anyhow::Result<Exit> {
-    let world = World::start(&args.sources, None).await?;
+    let world = World::start(&args.sources, None)?;
     world.wait_all(args.wait.wait).await;
     let loaded = world.loaded().await;
     let catalog = world.engine.hub().catalog();
@@ -54,7 +54,9 @@ pub(crate) async fn run(args: DoctorArgs) -> anyhow::Result<Exit> {
     for (source, entry) in catalog.sources() {
         match &entry.state {
             SourceState::Down { reason } => find("error", source.to_string(), format!("down: {reason}")),
-            SourceState::Starting => find("warning", source.to_string(), "still starting; --wait gives it longer".to_owned()),
+            SourceState::Starting => {
+                find("warning", source.to_string(), "still starting; --wait gives it longer".to_owned());
+            }
             SourceState::Ready if entry.tools.is_empty() && matches!(source, toolcrib_core::Source::Mcp(_)) => {
                 find("warning", source.to_string(), "is up but offers no tool".to_owned());
             }
@@ -75,18 +77,37 @@ pub(crate) async fn run(args: DoctorArgs) -> anyhow::Result<Exit> {
     }
     if let Ok(listen) = loaded.config.gateway.listen.parse::<SocketAddr>() {
         if !listen.ip().is_loopback() && loaded.config.gateway.keys.is_empty() {
-            find("error", "gateway.listen".to_owned(), format!("{listen} is not loopback and there are no gateway.keys; serve would refuse"));
+            find(
+                "error",
+                "gateway.listen".to_owned(),
+                format!("{listen} is not loopback and there are no gateway.keys; serve would refuse"),
+            );
         }
         if let Err(error) = TcpListener::bind(listen) {
-            find("note", "gateway.listen".to_owned(), format!("{listen} cannot be listened on ({error}); another toolcrib may be running"));
+            find(
+                "note",
+                "gateway.listen".to_owned(),
+                format!("{listen} cannot be listened on ({error}); another toolcrib may be running"),
+            );
         }
     } else {
-        find("warning", "gateway.listen".to_owned(), format!("'{}' is not an address like 127.0.0.1:7332", loaded.config.gateway.listen));
+        find(
+            "warning",
+            "gateway.listen".to_owned(),
+            format!("'{}' is not an address like 127.0.0.1:7332", loaded.config.gateway.listen),
+        );
     }
     let upstreams = world.upstreams().await;
     let servers: Vec<UpstreamReport> = upstreams.values().map(|upstream| upstream.report()).collect();
     for server in servers.iter().filter(|server| server.stray_lines > 0) {
-        find("note", server.source.clone(), format!("{} lines on its standard output were no protocol; it should log to standard error", server.stray_lines));
+        find(
+            "note",
+            server.source.clone(),
+            format!(
+                "{} lines on its standard output were no protocol; it should log to standard error",
+                server.stray_lines
+            ),
+        );
     }
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
@@ -118,7 +139,10 @@ fn people(report: &Report) {
     print::line(format!("configuration: {files}"));
     print::line(format!("state: {}", report.store.as_deref().unwrap_or("in memory")));
     print::line(format!("trust: {}", report.trust));
-    print::line(format!("tools: {}, shown to a model: {} tokens of {}", report.tools, report.tokens["shown"], report.tokens["eager"]));
+    print::line(format!(
+        "tools: {}, shown to a model: {} tokens of {}",
+        report.tools, report.tokens["shown"], report.tokens["eager"]
+    ));
     let rows = report
         .servers
         .iter()

@@ -22,7 +22,9 @@ pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
         let bytes = match Process.read(file) {
             Ok(bytes) => bytes,
             // Of the places a client may use only some exist.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && args.from.as_deref() != file.to_str() => continue,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && args.from.as_deref() != file.to_str() => {
+                continue;
+            }
             Err(error) => return Err(error).with_context(|| format!("cannot read {}", file.display())),
         };
         match read(file, &bytes) {
@@ -61,6 +63,9 @@ pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
                 Taken::Refused(reason) => format!("refused: {reason}"),
             };
             print::line(format!("{}: {what} (from {})", print::clean(&server.name), server.file.display()));
+            for name in &server.set_variables {
+                print::note(format!("  set the environment variable {name}; VS Code asked for it"));
+            }
             for key in &server.plain_secrets {
                 print::note(format!("  {key} holds a secret in plain text; better: \"${{env:NAME}}\""));
             }
@@ -73,7 +78,10 @@ pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
 }
 
 fn files(from: Option<&str>) -> anyhow::Result<Vec<PathBuf>> {
-    let home = Process.variable("HOME").map(PathBuf::from).context("HOME is not set, so no client's files can be found; name a file")?;
+    let home = Process
+        .variable("HOME")
+        .map(PathBuf::from)
+        .context("HOME is not set, so no client's files can be found; name a file")?;
     let project = std::env::current_dir()?;
     Ok(match from {
         None => ClientKind::ALL.iter().flat_map(|kind| kind.locations(&home, &project)).collect(),
@@ -91,7 +99,8 @@ fn files(from: Option<&str>) -> anyhow::Result<Vec<PathBuf>> {
 /// Writes beside the file and renames, so that a crash leaves the old or the new one. May hold secrets: owner only.
 fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(|| format!("cannot write to {}", folder.display()))?;
+    let mut file =
+        tempfile::NamedTempFile::new_in(folder).with_context(|| format!("cannot write to {}", folder.display()))?;
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
     file.persist(path).with_context(|| format!("cannot write {}", path.display()))?;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{args::SearchArgs, exit::Exit, print, world::World};
 
 pub(crate) async fn run(args: SearchArgs) -> anyhow::Result<Exit> {
-    let world = World::start(&args.sources, None).await?;
+    let world = World::start(&args.sources, None)?;
     world.wait_all(args.wait.wait).await;
     let query = args.query.join(" ");
     let mut request = json!({"queries": [query]});

@@ -2,14 +2,14 @@
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use tokio_util::sync::CancellationToken;
 use toolcrib_engine::Trust;
 use toolcrib_gateway::Gateway;
 use toolcrib_mcp::server::{Caller, Server, ServerOptions, StdioOptions, serve_stdio};
 
-use crate::{args::ServeArgs, exit::Exit, print, reload, service::EngineService, settings, world};
 use crate::world::World;
+use crate::{args::ServeArgs, exit::Exit, print, reload, service::EngineService, settings, world};
 
 pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     let shutdown = CancellationToken::new();
@@ -18,7 +18,7 @@ pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
 }
 
 async fn stdio(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Exit> {
-    let world = Arc::new(World::start_with(&args.sources, args.trust, Trust::Configured).await?);
+    let world = Arc::new(World::start_with(&args.sources, args.trust, Trust::Configured)?);
     let watching = watch(&world, &args)?;
     let service = EngineService::new(world.engine.clone(), world.scope.clone());
     let server = Server::new(service, ServerOptions::default());
@@ -33,12 +33,11 @@ async fn stdio(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<E
 }
 
 async fn http(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Exit> {
-    let listen = match &args.http {
-        Some(listen) => listen.clone(),
-        None => {
-            let files = world::config_files(&args.sources)?;
-            toolcrib_config::load(&files, &[], &toolcrib_config::Process)?.config.gateway.listen
-        }
+    let listen = if let Some(listen) = &args.http {
+        listen.clone()
+    } else {
+        let files = world::config_files(&args.sources)?;
+        toolcrib_config::load(&files, &[], &toolcrib_config::Process)?.config.gateway.listen
     };
     let listen: SocketAddr = tokio::net::lookup_host(&listen)
         .await
@@ -47,8 +46,12 @@ async fn http(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Ex
         .with_context(|| format!("'{listen}' leads to no address"))?;
     // Whoever is not on this machine gets nothing run without a rule that says so.
     let default_trust = if listen.ip().is_loopback() { Trust::Configured } else { Trust::None };
-    let world = Arc::new(World::start_with(&args.sources, args.trust, default_trust).await?);
+    let world = Arc::new(World::start_with(&args.sources, args.trust, default_trust)?);
     let config = world.loaded().await.config;
+    if let Some(reason) = &config.gateway.unusable {
+        world.stop().await;
+        bail!("not serving over HTTP, because the gateway would stand open: {reason}");
+    }
     let bound = match Gateway::bind(settings::gateway(&config, listen)).await {
         Ok(bound) => bound,
         Err(error) => {
@@ -73,7 +76,8 @@ fn watch(world: &Arc<World>, args: &ServeArgs) -> anyhow::Result<tokio::task::Jo
 
 async fn cancel_on_signal(shutdown: CancellationToken) {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
         return;
     };
     tokio::select! {

@@ -6,7 +6,7 @@ use toolcrib_core::bridge;
 use crate::{args::ShowArgs, exit::Exit, print, world::World};
 
 pub(crate) async fn run(args: ShowArgs) -> anyhow::Result<Exit> {
-    let world = World::start(&args.sources, None).await?;
+    let world = World::start(&args.sources, None)?;
     world.wait_for_tool(&args.name, args.wait.wait).await;
     let view = world.view()?;
     let request = bridge::read_describe(&json!({"names": [args.name]}))?;
@@ -16,10 +16,16 @@ pub(crate) async fn run(args: ShowArgs) -> anyhow::Result<Exit> {
         print::json(&reply.value)?;
     } else if reply.nothing_found {
         let entry = &reply.value["not_found"][0];
-        print::note(entry["error"].as_str().or_else(|| reply.value["errors"][0]["error"].as_str()).unwrap_or("not found"));
+        print::note(
+            entry["error"].as_str().or_else(|| reply.value["errors"][0]["error"].as_str()).unwrap_or("not found"),
+        );
         print::note(format!("`toolcrib explain '{}'` says whether it is hidden or quarantined.", args.name));
     } else {
-        print::line(format!("{} ({})", found["name"].as_str().unwrap_or_default(), found["server"].as_str().unwrap_or_default()));
+        print::line(format!(
+            "{} ({})",
+            found["name"].as_str().unwrap_or_default(),
+            found["server"].as_str().unwrap_or_default()
+        ));
         print::line(print::clean(found["description"].as_str().unwrap_or_default()));
         print::line(serde_json::to_string_pretty(&found["inputSchema"])?);
     }

@@ -26,7 +26,7 @@ struct Report<'a> {
 }
 
 pub(crate) async fn run(args: ToolsArgs) -> anyhow::Result<Exit> {
-    let world = World::start(&args.sources, None).await?;
+    let world = World::start(&args.sources, None)?;
     world.wait_all(args.wait.wait).await;
     let view = world.view()?;
     let catalog = world.engine.hub().catalog();
@@ -62,7 +62,13 @@ pub(crate) async fn run(args: ToolsArgs) -> anyhow::Result<Exit> {
         let cells = rows
             .iter()
             .map(|row| {
-                vec![row.name.to_owned(), row.id.clone(), row.disclosure.to_owned(), row.tokens.to_string(), row.state.to_owned()]
+                vec![
+                    row.name.to_owned(),
+                    row.id.clone(),
+                    row.disclosure.to_owned(),
+                    row.tokens.to_string(),
+                    row.state.to_owned(),
+                ]
             })
             .collect();
         print::table(&["NAME", "ID", "SHOWN", "TOKENS", "SERVER"], cells);
