@@ -95,12 +95,12 @@ impl Peer {
         let stdin = child.stdin.take().expect("piped");
         let stdout = BufReader::new(child.stdout.take().expect("piped"));
         let mut peer = Self { child, stdin, stdout, next: 0 };
-        peer.request("initialize", json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}));
+        peer.request("initialize", &json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}));
         writeln!(peer.stdin, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#).expect("writes");
         peer
     }
 
-    fn request(&mut self, method: &str, params: Value) -> Value {
+    fn request(&mut self, method: &str, params: &Value) -> Value {
         self.next += 1;
         let request = json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
         writeln!(self.stdin, "{request}").expect("writes");
@@ -116,12 +116,12 @@ impl Peer {
     }
 
     fn call(&mut self, name: &str) -> Value {
-        self.request("tools/call", json!({"name": name, "arguments": {"text": "hello", "count": 3, "mode": "plain"}}))
+        self.request("tools/call", &json!({"name": name, "arguments": {"text": "hello", "count": 3, "mode": "plain"}}))
     }
 
     /// Waits until a call succeeds: the upstream behind a gateway may still be starting.
     fn until_ready(&mut self, name: &str) {
-        let until = Instant::now() + Duration::from_secs(60);
+        let until = Instant::now() + Duration::from_mins(1);
         while self.call(name)["result"]["content"].is_null() {
             assert!(Instant::now() < until, "{name} cannot be called");
             std::thread::sleep(Duration::from_millis(50));
@@ -288,7 +288,7 @@ fn start(scratch: &Path) {
         .map(|_| {
             let begun = Instant::now();
             let mut peer = Peer::start(toolcrib(scratch, &servers(1, 10_000, 0), &["--stdio"]));
-            peer.request("tools/list", json!({}));
+            peer.request("tools/list", &json!({}));
             begun.elapsed().as_secs_f64() * 1e3
         })
         .collect();
@@ -301,7 +301,7 @@ fn start(scratch: &Path) {
 
 fn memory(scratch: &Path) {
     let mut idle = Peer::start(toolcrib(scratch, &json!({"mcpServers": {}}), &["--stdio"]));
-    idle.request("tools/list", json!({}));
+    idle.request("tools/list", &json!({}));
     let idle_mb = rss_mb(idle.child.id());
     drop(idle);
     let mut full = Peer::start(toolcrib(scratch, &servers(100, 100, 0), &["--stdio"]));
@@ -310,7 +310,7 @@ fn memory(scratch: &Path) {
     }
     let listed = rss_mb(full.child.id());
     full.call("tool_search");
-    full.request("tools/call", json!({"name": "tool_search", "arguments": {"query": "give back what it is given"}}));
+    full.request("tools/call", &json!({"name": "tool_search", "arguments": {"query": "give back what it is given"}}));
     let searched = rss_mb(full.child.id());
     println!(
         "resident: idle {idle_mb:.1} MB; 10,000 tools and 100 idle upstreams {listed:.1} MB, {searched:.1} MB with the search index"

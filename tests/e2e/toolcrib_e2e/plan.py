@@ -20,8 +20,9 @@ class Call:
     volatile: tuple[str, ...] = ()
     # Says which of several calls of one tool this is.
     note: str = ""
-    # Not for `mcpdo`: its own protocol between command and connection breaks at these characters.
-    one_line: bool = True
+    # Made by every client although the tool was called before: later calls depend on it, or it shows what the first
+    # call does not. The Inspector, which is a process for each call, leaves out the other repetitions.
+    essential: bool = False
 
     @property
     def label(self) -> str:
@@ -40,11 +41,22 @@ def calls(scratch: Scratch, website: str) -> list[Call]:
     ]
 
 
+def without_repetitions(planned: list[Call]) -> list[Call]:
+    """Every tool once, and the essential calls."""
+    seen: set[tuple[str, str]] = set()
+    kept = []
+    for call in planned:
+        if call.essential or (call.server, call.tool) not in seen:
+            kept.append(call)
+        seen.add((call.server, call.tool))
+    return kept
+
+
 def _everything() -> list[Call]:
     s = "everything"
     return [
         Call(s, "echo", {"message": "Grüße, 東京 🦀 \"quoted\" \\ end"}),
-        Call(s, "echo", {"message": "separators \u2028 \u2029 \x85 and \x00"}, note="separators", one_line=False),
+        Call(s, "echo", {"message": "separators \u2028 \u2029 \x85 and \x00"}, note="separators"),
         Call(s, "get-annotated-message", {"messageType": "error", "includeImage": True}),
         Call(s, "get-annotated-message", {"messageType": "debug"}, note="no image"),
         Call(s, "get-env", {}, volatile=("environment",)),
@@ -83,10 +95,10 @@ def _filesystem(root: str) -> list[Call]:
         Call(s, "create_directory", {"path": f"{root}/new"}),
         Call(s, "write_file", {"path": f"{root}/new/made.txt", "content": "first\nsecond\n"}),
         Call(s, "edit_file", {**edit, "dryRun": True}, note="dry run"),
-        Call(s, "edit_file", edit),
+        Call(s, "edit_file", edit, essential=True),
         Call(s, "move_file", {"source": f"{root}/new/made.txt", "destination": f"{root}/new/moved.txt"}),
         Call(s, "read_text_file", {"path": f"{root}/new/moved.txt"}, note="moved"),
-        Call(s, "read_text_file", {"path": f"{root}/absent.txt"}, note="fails: absent"),
+        Call(s, "read_text_file", {"path": f"{root}/absent.txt"}, note="fails: absent", essential=True),
         Call(s, "read_text_file", {"path": "/etc/hostname"}, note="fails: outside"),
     ]
 
@@ -101,7 +113,7 @@ def _memory() -> list[Call]:
         Call(s, "create_entities", {"entities": [ada, engine]}),
         Call(s, "create_relations", {"relations": [relation]}),
         Call(s, "add_observations", {"observations": [{"entityName": "Engine", "contents": ["brass", "steam"]}]}),
-        Call(s, "read_graph", {}),
+        Call(s, "read_graph", {}, essential=True),
         Call(s, "search_nodes", {"query": "steam"}),
         Call(s, "open_nodes", {"names": ["Ada", "Nobody"]}),
         Call(s, "delete_observations", {"deletions": [{"entityName": "Engine", "observations": ["steam"]}]}),
@@ -127,7 +139,7 @@ def _git(repo: str) -> list[Call]:
         Call(s, "git_add", {**at, "files": ["a.txt"]}),
         Call(s, "git_diff_staged", {**at, "context_lines": 1}),
         Call(s, "git_reset", at),
-        Call(s, "git_add", {**at, "files": ["."]}, note="again"),
+        Call(s, "git_add", {**at, "files": ["."]}, note="again", essential=True),
         Call(s, "git_commit", {**at, "message": "Third"}),
         Call(s, "git_log", {**at, "max_count": 2}),
         Call(s, "git_show", {**at, "revision": "HEAD"}),

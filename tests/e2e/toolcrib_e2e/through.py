@@ -14,12 +14,12 @@ from . import plan
 from .direct import Reference
 from .equality import expect_equal, normalised
 from .gateway import BRIDGE, Toolcrib, call, describe, leaving_nothing, matches, ready, search
-from .inspector import HeldConnection, Inspector, held_connection
+from .inspector import Inspector, held_connection
 from .installed import Installed
 from .report import Failed, Report, expect, in_one_line
 from .scratch import Scratch
 from .servers import CONDITIONAL, real_servers, write_config
-from .session import ERAS, Reply, Session
+from .session import ERAS, Reply, Session, open_http
 
 # What someone would type to find a tool of each server, and the tool that must come up.
 SEARCHES = {
@@ -33,7 +33,7 @@ SEARCHES = {
 }
 # A gateway that no longer answers would cost a time limit for every call: the group is given up instead.
 GIVE_UP_AFTER = 3
-# Two cores: more at a time would only make each one slower, and the timed tests are elsewhere.
+# Two cores: more groups at a time would only make each one slower, and the timed tests are elsewhere.
 AT_ONCE = 3
 
 
@@ -96,9 +96,10 @@ class Group:
         """Every call of the plan, by `bridge` or by the exposed `name`."""
         silent = 0
         equal: dict[str, int] = {}
-        for planned in plan.calls(scratch, self.website):
-            if isinstance(client, HeldConnection) and not planned.one_line:
-                continue
+        calls = plan.calls(scratch, self.website)
+        if not isinstance(client, Session):
+            calls = plan.without_repetitions(calls)
+        for planned in calls:
             label = f"{self.name}: {planned.label}"
             try:
                 async with asyncio.timeout(40):
@@ -233,8 +234,6 @@ def _inline_body(door: str, era: str) -> Any:
 
 def _inspector_body(door: str, era: str) -> Any:
     async def everything(group: Group, client: Any, scratch: Scratch) -> None:
-        async with group.report.test(f"{group.name}: all servers come up", 60):
-            await ready(client, group.upstream_names)
         await group.listing(client)
         await group.searching(client)
         await group.describing(client)
@@ -243,12 +242,16 @@ def _inspector_body(door: str, era: str) -> Any:
     async def over_http(group: Group) -> None:
         async with group.toolcrib() as toolcrib, toolcrib.listening() as listening:
             inspector = Inspector(group.tools, toolcrib.scratch, era, url=listening.url)
+            async with group.report.test(f"{group.name}: all servers come up", 40), open_http(listening.url, era) as other:
+                await ready(other, group.upstream_names)
             await everything(group, inspector, toolcrib.scratch)
 
     async def over_stdio(group: Group) -> None:
         async with group.toolcrib() as toolcrib:
             line, env = toolcrib.serve_line("--stdio"), toolcrib.scratch.environment()
             async with held_connection(group.tools, toolcrib.scratch, era, line, env) as held:
+                async with group.report.test(f"{group.name}: all servers come up", 60):
+                    await ready(held, group.upstream_names)
                 await everything(group, held, toolcrib.scratch)
             await group.listing(Inspector(group.tools, toolcrib.scratch, era, command=line, env=env))
 

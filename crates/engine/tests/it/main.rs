@@ -1,4 +1,5 @@
 //! The engine with scripted backends: hub, views and the call path.
+#![allow(clippy::unwrap_used, clippy::needless_pass_by_value, reason = "tests")]
 
 mod call_path;
 mod hub;

@@ -26,14 +26,14 @@ pub(crate) struct Script {
 impl Script {
     async fn run(&self, invocation: &Invocation<'_>) -> Result<ToolResult, InvokeError> {
         self.runs.fetch_add(1, Ordering::SeqCst);
-        *self.last_arguments.lock() = invocation.arguments.get().to_owned();
+        invocation.arguments.get().clone_into(&mut self.last_arguments.lock());
         match invocation.tool.name() {
             "echo" => Ok(ToolResult::text(invocation.arguments.get())),
             "fail" => Ok(ToolResult::error("disk on fire")),
             "panic" => panic!("scripted"),
             "hang" => {
                 invocation.context.cancel.cancelled().await;
-                tokio::time::sleep(Duration::from_secs(3600)).await;
+                tokio::time::sleep(Duration::from_hours(1)).await;
                 Ok(ToolResult::text("never"))
             }
             "down" => Err(InvokeError::Unavailable("connection refused".into())),

@@ -1,0 +1,124 @@
+//! The built command: exit codes, streams, and that data goes to standard output.
+
+use std::{fs, process::Command};
+
+use serde_json::Value;
+
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn run(config: &str, args: &[&str]) -> Ran {
+    let scratch = tempfile::tempdir().unwrap();
+    fs::write(scratch.path().join("toolcrib.toml"), config).unwrap();
+    fs::write(
+        scratch.path().join("catalog.json"),
+        r#"{"server":"shop","tools":[{"name":"find_order","description":"Finds an order by number.","inputSchema":{"type":"object","properties":{"number":{"type":"string"}},"required":["number"]}},{"name":"bad","inputSchema":[]}]}"#,
+    )
+    .unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_toolcrib"))
+        .args(args)
+        .current_dir(scratch.path())
+        .env("TOOLCRIB_STORE", ":memory:")
+        .env("XDG_CONFIG_HOME", scratch.path())
+        .env_remove("TOOLCRIB_CONFIG")
+        .output()
+        .unwrap();
+    Ran {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[track_caller]
+fn check(config: &str, args: &[&str], want_code: i32, want_out: &str, want_err: &str) {
+    let ran = run(config, args);
+    assert_eq!(ran.code, want_code, "{args:?}\n{}\n{}", ran.out, ran.err);
+    assert!(ran.out.contains(want_out), "{args:?}: {}", ran.out);
+    assert!(ran.err.contains(want_err), "{args:?}: {}", ran.err);
+}
+
+const CATALOG: [&str; 2] = ["--catalog", "catalog.json"];
+
+fn with_catalog<'a>(args: &[&'a str]) -> Vec<&'a str> {
+    args.iter().copied().chain(CATALOG).collect()
+}
+
+#[test]
+fn usage_and_configuration_errors_end_with_2() {
+    check("", &["--version"], 0, "toolcrib", "");
+    check("", &["frobnicate"], 2, "", "frobnicate");
+    check("", &["tools", "--config", "none.toml"], 2, "", "none.toml");
+    check("x = = 1", &["tools"], 2, "", "toolcrib.toml:1");
+    check("", &["tools", "--profile", "nope"], 2, "", "no profile is called 'nope'");
+    check("[policy]\ndeny = ['[']", &["tools"], 2, "", "policy.deny");
+    check("", &["assemble", "--for", "nobody"], 2, "", "nobody");
+    check("", &["call", "current_time", "{bad"], 2, "", "not JSON");
+}
+
+#[test]
+fn calls_end_with_the_code_of_their_outcome() {
+    check("", &["call", "current_time", "{}"], 0, "UTC", "");
+    check("", &["call", "read_file", r#"{"path":"none.txt"}"#], 1, "", "none.txt");
+    check("", &["call", "read_file", "{}"], 1, "", "\"required\":[\"path\"]");
+    check("", &["call", "no_such_tool"], 1, "", "tool_search");
+    check("", &["call", "current_time", "--trust", "none"], 3, "", "permissions.allow");
+    check("[permissions]\nallow = ['current_time']", &["call", "current_time", "--trust", "none"], 0, "UTC", "");
+    check("", &with_catalog(&["call", "shop__find_order", r#"{"number":"1"}"#]), 4, "", "cannot be called");
+    check("", &["call", "current_time", "--deny", "current_time"], 1, "", "there is no tool");
+}
+
+#[test]
+fn every_tool_can_be_explained() {
+    check("", &with_catalog(&["explain", "shop__find_order"]), 0, "reachable as shop__find_order", "");
+    check("", &with_catalog(&["explain", "static:shop/bad"]), 0, "quarantined: inputSchema is not usable", "");
+    check(
+        "[policy]\ndeny = ['static:shop']",
+        &with_catalog(&["explain", "shop__find_order"]),
+        0,
+        "deny \"static:shop\"",
+        "",
+    );
+    check("", &["explain", "nothing"], 1, "", "No source offers");
+}
+
+#[test]
+fn json_is_one_document_on_standard_output() {
+    for args in [
+        vec!["tools", "--json"],
+        vec!["search", "order", "--json"],
+        vec!["show", "shop__find_order", "--json"],
+        vec!["assemble", "--for", "mcp", "--json"],
+        vec!["explain", "*", "--json"],
+        vec!["doctor", "--json"],
+    ] {
+        let ran = run("", &with_catalog(&args));
+        serde_json::from_str::<Value>(&ran.out).unwrap_or_else(|error| panic!("{args:?}: {error}: {}", ran.out));
+    }
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    let once = run("", &with_catalog(&["assemble", "--json"])).out;
+    assert_eq!(once, run("", &with_catalog(&["assemble", "--json"])).out);
+    assert!(once.contains("\"listing_form\""));
+}
+
+#[test]
+fn a_server_that_does_not_start_is_said_and_hides_nothing() {
+    let config = "[servers.gone]\ncommand = '/no/such/program'\n[servers.off]\ncommand = 'x'\nenabled = false";
+    check(config, &["call", "current_time", "{}"], 0, "UTC", "");
+    check(config, &["doctor"], 1, "mcp:gone", "");
+}
+
+#[test]
+fn secrets_appear_nowhere() {
+    let config = "[servers.web]\nurl = 'http://127.0.0.1:9/mcp'\nbearer = 'canary-6b1f'\nheaders = { X-Key = 'canary-6b1f' }\n[gateway]\nkeys = ['canary-6b1f']";
+    for args in [vec!["doctor", "--json"], vec!["tools", "-vv"], vec!["explain", "*"], vec!["assemble", "--json"]] {
+        let ran = run(config, &args);
+        assert!(!format!("{}{}", ran.out, ran.err).contains("canary-6b1f"), "{args:?}");
+    }
+}
