@@ -9,6 +9,7 @@ pub mod bridge;
 pub mod catalog;
 pub mod disclosure;
 pub mod estimate;
+pub mod evaluate;
 pub mod explain;
 pub mod hash;
 pub mod ingest;
