@@ -55,7 +55,7 @@ async def run(report: Report, tools: Installed, binary: str, website: str, names
         return
     faults = Faults(report, tools, binary, website, names)
 
-    async def group(name: str, body: Any, limit: float = 120) -> None:
+    async def group(name: str, body: Any, limit: float = 180) -> None:
         if report.wants(name):
             async with report.test(f"{name}: starts, and comes to an end", limit):
                 await body(faults, name)

@@ -191,7 +191,7 @@ async def call(client: Any, name: str, arguments: dict[str, Any], **more: Any) -
     return await client.call("tool_call", {"name": name, "arguments": arguments}, **more)
 
 
-async def ready(client: Any, names: list[str], seconds: float = 30.0) -> None:
+async def ready(client: Any, names: list[str], seconds: float = 40.0) -> None:
     """Waits until all of the tools can be described: servers start in the background."""
     until = time.monotonic() + seconds
     while True:

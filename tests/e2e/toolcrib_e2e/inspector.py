@@ -73,7 +73,7 @@ class Inspector:
         self.env = env or {}
 
     async def run(self, *words: str) -> tuple[int, dict[str, Any]]:
-        options = [*words, "--protocol-era", self.era, "--format", "json", "-q"]
+        options = [*words, "--protocol-era", self.era, "--connect-timeout", "40000", "--format", "json", "-q"]
         if self.url:
             line = [*self.program, self.url, "--transport", "http", *options]
         else:
@@ -127,6 +127,7 @@ async def held_connection(
     entry = {"command": command[0], "args": command[1:], "env": env}
     config.write_text(json.dumps({"mcpServers": {"held": entry}}))
     start = [*held.program, "--config", str(config), "connect", "held", "--era", era, "--elicit", "off"]
+    start += ["--connect-timeout", "40000"]
     try:
         _, connected = await run_json(start, scratch, held.env)
         if connected.get("protocolEra") != era:

@@ -178,7 +178,7 @@ def _python_body(door: str, era: str, way: str) -> Any:
     async def body(group: Group) -> None:
         async with group.toolcrib() as toolcrib, toolcrib.open(door, era) as session:
             expect(session.era == era, f"negotiated the {session.era} era ({session.client.protocol_version})")
-            async with group.report.test(f"{group.name}: all servers come up", 40):
+            async with group.report.test(f"{group.name}: all servers come up", 60):
                 await ready(session, group.upstream_names)
             if way == "bridge":
                 await group.listing(session)
@@ -242,7 +242,7 @@ def _inspector_body(door: str, era: str) -> Any:
     async def over_http(group: Group) -> None:
         async with group.toolcrib() as toolcrib, toolcrib.listening() as listening:
             inspector = Inspector(group.tools, toolcrib.scratch, era, url=listening.url)
-            async with group.report.test(f"{group.name}: all servers come up", 40), open_http(listening.url, era) as other:
+            async with group.report.test(f"{group.name}: all servers come up", 60), open_http(listening.url, era) as other:
                 await ready(other, group.upstream_names)
             await everything(group, inspector, toolcrib.scratch)
 
