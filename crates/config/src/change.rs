@@ -11,8 +11,9 @@ pub struct ConfigChange {
     pub removed: Vec<String>,
     /// Servers that have to be started anew.
     pub changed: Vec<String>,
-    /// Whether the settings of the engine changed: any section but `servers`, or which servers and which of their tools
-    /// there are.
+    /// Servers that go on running while what is said about them locally differs.
+    pub relabelled: Vec<String>,
+    /// Whether any other setting changed.
     pub settings: bool,
     /// Sections that take effect only after a restart.
     pub restart: Vec<&'static str>,
@@ -33,20 +34,21 @@ pub fn changes(old: &Config, new: &Config) -> ConfigChange {
         match old.servers.get(name).filter(|old| old.is_enabled()) {
             None => change.added.push(name.clone()),
             Some(before) if !before.can_stay(server) => change.changed.push(name.clone()),
+            Some(before) if before != server => change.relabelled.push(name.clone()),
             Some(_) => {}
         }
     }
     change.removed.extend(old.servers.keys().filter(|name| used(old, name) && !used(new, name)).cloned());
     let rest = |config: &Config| Config { servers: std::collections::BTreeMap::new(), ..config.clone() };
-    let filters = |config: &Config| -> Vec<_> {
-        let parts = |(name, server): (&String, &crate::ServerConfig)| {
-            (name.clone(), server.include.clone(), server.exclude.clone(), server.call_timeout_ms)
-        };
-        config.servers.iter().map(parts).collect()
-    };
-    change.settings = rest(old) != rest(new) || filters(old) != filters(new);
+    change.settings = rest(old) != rest(new);
     if old.gateway != new.gateway {
         change.restart.push("gateway");
+    }
+    if old.limits != new.limits {
+        change.restart.push("limits");
+    }
+    if old.results.keep_bytes != new.results.keep_bytes {
+        change.restart.push("results.keep_bytes");
     }
     if old.store != new.store {
         change.restart.push("store");

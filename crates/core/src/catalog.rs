@@ -81,12 +81,16 @@ impl SourceEntry {
     fn rehash(&mut self) {
         let text = |text: &str| ContentHash::of_bytes(text.as_bytes());
         let tools = self.tools.iter().flat_map(|tool| {
-            let local = [u8::from(tool.always())];
+            let local = [u8::from(tool.always()), u8::from(tool.hints_trusted())];
             [text(tool.name()), tool.hash(), ContentHash::of_bytes(&local), text(&tool.tags().join("\u{1f}"))]
         });
         let refused = self.quarantined.iter().map(|refused| text(&refused.name));
-        let summary = self.summary.as_deref().map(text);
-        self.hash = ContentHash::of_hashes(tools.chain(refused).chain(summary));
+        let parts = [
+            ContentHash::of_hashes(tools),
+            ContentHash::of_hashes(refused),
+            text(self.summary.as_deref().unwrap_or_default()),
+        ];
+        self.hash = ContentHash::of_hashes(parts);
     }
 
     /// Hash over the tools, what was refused and the summary; not over the state.

@@ -91,8 +91,9 @@ impl Explanation {
 /// name. `*` means every tool. In catalog order; empty if the name means nothing.
 pub fn explain(catalog: &Catalog, set: &ToolSet, settings: &AssembleSettings, name: &str) -> Vec<Explanation> {
     let mut found: Vec<Explanation> = Vec::new();
+    let identity: Option<ToolId> = name.parse().ok();
     let means =
-        |id: &ToolId, exposed: &str| name == "*" || name == exposed || name == id.name || id.to_string() == name;
+        |id: &ToolId, exposed: &str| name == "*" || name == exposed || name == id.name || identity.as_ref() == Some(id);
     let mut push = |id: &ToolId, exposed: String, fate: Fate| {
         let entry = catalog.sources().get(&id.source);
         found.push(Explanation {

@@ -67,8 +67,25 @@ pub enum QuarantineReason {
     #[error("the definition is too large: {0}; shorten it at its server, or exclude the tool")]
     TooLarge(String),
     /// The source offers more tools than the configured limit.
-    #[error("the source offers more than {0} tools; raise limits.tools_per_server or exclude some")]
-    TooMany(usize),
+    #[error(
+        "the source offers more than {limit} tools, so this one and {more} after it are not served; raise limits.tools_per_server"
+    )]
+    TooMany {
+        /// The limit.
+        limit: usize,
+        /// How many more were cut off.
+        more: usize,
+    },
+}
+
+/// Marks a stand-in for a definition that was too large to be taken in; its value is the size in bytes.
+const OVERSIZE: &str = "toolcrib/oversize";
+
+/// What a source hands on in place of a definition of `bytes` bytes that it did not even build: [`ingest`] refuses it
+/// under `name` (empty if unknown), for its size.
+pub fn oversize(name: &str, bytes: usize) -> Value {
+    let name: String = name.chars().take(80).collect();
+    json!({"name": name, OVERSIZE: bytes})
 }
 
 /// Checks schemas beyond their size; injected so that ingestion does not depend on the validator's module.
@@ -90,10 +107,11 @@ pub fn ingest(
             quarantined.push(Quarantine { source: source.clone(), name, reason });
         }
     };
-    for item in items {
+    let mut items = items.into_iter();
+    while let Some(item) = items.next() {
         let name = display_name(&item);
         if tools.len() >= max_tools {
-            refuse(name, QuarantineReason::TooMany(max_tools));
+            refuse(name, QuarantineReason::TooMany { limit: max_tools, more: items.len() });
             break;
         }
         match ingest_one(source, item, limits, check_schema) {
@@ -120,6 +138,10 @@ fn ingest_one(
     let Value::Object(item) = item else {
         return Err(QuarantineReason::NotAnObject(kind_of(&item)));
     };
+    if let Some(bytes) = item.get(OVERSIZE).and_then(Value::as_u64) {
+        let limit = limits.definition_bytes;
+        return Err(QuarantineReason::TooLarge(format!("{bytes} bytes as sent, the limit is {limit}")));
+    }
     let mut definition = to_mcp_shape(item);
     let name = match definition.get("name") {
         Some(Value::String(name)) if !name.trim().is_empty() => name.clone(),

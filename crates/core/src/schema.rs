@@ -46,7 +46,7 @@ impl Default for SchemaLimits {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaProblem {
     /// Nested too deeply.
-    #[error("{place} is nested deeper than {limit} levels (limits.schema_depth)")]
+    #[error("{place} is nested deeper than {limit} levels")]
     TooDeep {
         /// Where.
         place: String,
@@ -54,13 +54,13 @@ pub enum SchemaProblem {
         limit: usize,
     },
     /// Too many objects and lists.
-    #[error("it holds more than {limit} objects and lists (limits.schema_nodes)")]
+    #[error("it holds more than {limit} objects and lists")]
     TooManyNodes {
         /// The limit.
         limit: usize,
     },
     /// One object or list has too many entries.
-    #[error("{place} has {count} entries, more than {limit} (limits.schema_entries)")]
+    #[error("{place} has {count} entries, more than {limit}")]
     TooManyEntries {
         /// Where.
         place: String,
@@ -78,7 +78,7 @@ pub enum SchemaProblem {
         reason: String,
     },
     /// There are too many regular expressions.
-    #[error("it holds more than {limit} patterns (limits.schema_patterns)")]
+    #[error("it holds more than {limit} patterns")]
     TooManyPatterns {
         /// The limit.
         limit: usize,
@@ -108,13 +108,13 @@ pub enum SchemaProblem {
         expected: &'static str,
     },
     /// References multiply.
-    #[error("its references unfold to more than {limit} subschemas (limits.schema_paths)")]
+    #[error("its references unfold to more than {limit} subschemas")]
     TooManyPaths {
         /// The limit.
         limit: u64,
     },
     /// References nest.
-    #[error("its references unfold to more than {limit} nested subschemas (limits.schema_nesting)")]
+    #[error("its references unfold to more than {limit} nested subschemas")]
     TooNested {
         /// The limit.
         limit: usize,

@@ -135,7 +135,7 @@ impl Lists {
         }
         match &self.allow {
             Allow::All => None,
-            Allow::Only(list) if list.iter().any(|selector| selector.matches(tool, exposed, groups)) => None,
+            Allow::Only(list) if list.iter().any(|selector| selector.grants(tool, exposed, groups)) => None,
             Allow::Only(_) => Some(Removal {
                 rule: "allow list does not name it".to_owned(),
                 origin: self.origin.clone(),

@@ -137,6 +137,32 @@ impl Selector {
         }
     }
 
+    /// Whether the selector, written in a list that lets tools through, names this tool. Stricter than
+    /// [`Selector::matches`], because nothing that a source says of itself may loosen a policy: hints count only where
+    /// they are trusted, and a bare name is held against the exposed name, never against the name a server chose.
+    pub fn grants(&self, tool: &Tool, exposed: &str, groups: &Groups) -> bool {
+        self.grants_at(tool, exposed, groups, 0)
+    }
+
+    fn grants_at(&self, tool: &Tool, exposed: &str, groups: &Groups, depth: usize) -> bool {
+        match &self.form {
+            Form::ReadOnly => tool.hints_trusted() && tool.annotations().read_only_hint == Some(true),
+            Form::Group(name) => {
+                depth < MAX_GROUP_DEPTH
+                    && groups.0.get(name).is_some_and(|members| {
+                        members.iter().any(|member| member.grants_at(tool, exposed, groups, depth + 1))
+                    })
+            }
+            Form::Name(name) => {
+                name.matches(exposed)
+                    || matches!((name, tool.source()), (Name::Exact(text), Source::Plugin(id)) if text == id)
+            }
+            Form::All | Form::Source(_) | Form::InSource(..) | Form::Connector(..) | Form::Tag(_) => {
+                self.matches_at(tool, exposed, groups, depth)
+            }
+        }
+    }
+
     /// The group this selector names, if it names one.
     pub fn group(&self) -> Option<&str> {
         match &self.form {
@@ -171,7 +197,8 @@ impl FromStr for Selector {
 
     /// Reads one of: `*`, `readonly`, `group:NAME`, `tag:NAME`, a source (`builtin`, `mcp:SERVER`, `plugin:ID`,
     /// `connector:NAME[:ACCOUNT]`, `static:GROUP`, …), a source and a tool (`mcp:SERVER/tool`, the tool exact or a
-    /// glob), or an exact name or glob that is held against exposed names and own names.
+    /// glob), or an exact name or glob. Where a list takes away, names are held against exposed names and own names;
+    /// where it lets through, against exposed names only ([`Selector::grants`]).
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let trimmed = text.trim();
         let fail = |problem: &str| SelectorError { text: shorten(text), problem: problem.to_owned() };

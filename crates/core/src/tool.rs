@@ -35,6 +35,7 @@ pub struct Tool {
     hash: ContentHash,
     tags: Arc<[String]>,
     always: bool,
+    hints_trusted: bool,
     chars: usize,
 }
 
@@ -42,6 +43,7 @@ impl Tool {
     /// Wraps a definition that ingestion has checked: an object with a text `name` and an object `inputSchema`.
     pub(crate) fn new(source: Source, name: String, definition: Value, annotations: Annotations) -> Self {
         let hash = ContentHash::of_json(&definition);
+        let hints_trusted = matches!(source, Source::Builtin | Source::Plugin(_));
         let chars = definition.to_string().chars().count();
         Self {
             id: ToolId { source, name },
@@ -50,6 +52,7 @@ impl Tool {
             hash,
             tags: Arc::from([]),
             always: false,
+            hints_trusted,
             chars,
         }
     }
@@ -65,6 +68,13 @@ impl Tool {
     #[must_use]
     pub fn with_always(mut self, always: bool) -> Self {
         self.always = always;
+        self
+    }
+
+    /// The same tool with its behaviour hints believed, because local configuration says so.
+    #[must_use]
+    pub fn with_trusted_hints(mut self, trusted: bool) -> Self {
+        self.hints_trusted = trusted || matches!(self.id.source, Source::Builtin | Source::Plugin(_));
         self
     }
 
@@ -111,6 +121,11 @@ impl Tool {
     /// Behaviour hints as declared.
     pub fn annotations(&self) -> Annotations {
         self.annotations
+    }
+
+    /// Whether the hints may loosen a policy: always for built-in and plugin tools, else only where configured.
+    pub fn hints_trusted(&self) -> bool {
+        self.hints_trusted
     }
 
     /// Hash over the whole canonical definition: approvals and pins are bound to it.

@@ -101,6 +101,9 @@ pub enum InvokeError {
     /// The connection broke after the request was sent: the tool may or may not have run.
     #[error("{0}")]
     Unknown(String),
+    /// The code that runs the tool failed; the number finds it in the log.
+    #[error("internal failure, number {0} in the log")]
+    Broken(u64),
     /// The upstream's answer cannot be used (not an object, over the size limit, …); the tool did run.
     #[error("{0}")]
     BadAnswer(String),

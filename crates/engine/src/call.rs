@@ -10,12 +10,13 @@ mod resolve;
 mod shape;
 mod validate;
 
-use std::{sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
+use futures_util::FutureExt;
 use serde_json::{Value, value::RawValue};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use toolcrib_core::{Scope, Tool, ToolId, ToolResult, args::Repair};
+use toolcrib_core::{Scope, Source, Tool, ToolId, ToolResult, args::Repair};
 
 use crate::{
     backend::{InvokeError, ProgressSink},
@@ -135,7 +136,14 @@ pub(crate) async fn run(engine: &Engine, request: CallRequest) -> CallReport {
         result_bytes: 0,
         backend_time: Duration::ZERO,
     };
-    let (outcome, reply, reason) = match stages(engine, &settings, request, &mut state).await {
+    // Nothing a stage does may leave the caller without an answer or the call without a record.
+    let ended = AssertUnwindSafe(stages(engine, &settings, request, &mut state)).catch_unwind().await;
+    let ended = ended.unwrap_or_else(|_| {
+        tracing::error!(call_id = state.call_id, "a stage of the call path panicked");
+        let text = format!("The call failed inside the gateway (number {} in its log).", state.call_id);
+        Err(Stop::told(Outcome::Unknown, text).because("a stage panicked"))
+    });
+    let (outcome, reply, reason) = match ended {
         Ok(result) => {
             let outcome = if result.is_error() { Outcome::ToolError } else { Outcome::Ok };
             (outcome, CallReply::Result(result), None)
@@ -156,7 +164,7 @@ async fn stages(
         .view(&request.scope)
         .map_err(|error| Stop::told(Outcome::Denied, format!("No tool can be called: {error}.")))?;
     let target = match resolve::resolve(engine, &view, &request, state).await? {
-        resolve::Resolved::Answer(result) => return Ok(result),
+        resolve::Resolved::Answer(result) => return Ok(shape::shape(engine, settings, &request.scope, result).await),
         resolve::Resolved::Tool(target) => target,
     };
     state.tool = Some(target.tool.clone());
@@ -164,7 +172,11 @@ async fn stages(
     let arguments = validate::validate(engine, &target, arguments)?;
     authorize::authorize(settings, &target)?;
     let result = invoke::invoke(engine, settings, &request, &target, &arguments, state).await?;
-    Ok(shape::shape(engine, settings, &request.scope, &target, result).await)
+    // What was asked for slice by slice is bounded already, and cutting it again would loop.
+    if target.tool.name() == crate::results::READ_TOOL && *target.tool.source() == Source::Builtin {
+        return Ok(result);
+    }
+    Ok(shape::shape(engine, settings, &request.scope, result).await)
 }
 
 /// The stop that stands for an invocation's failure.
@@ -197,6 +209,12 @@ impl Stop {
                 Outcome::Unknown,
                 format!(
                     "The connection to {group} was lost during the call ({cause}). It may or may not have taken effect: check before repeating it."
+                ),
+            ),
+            InvokeError::Broken(number) => Self::told(
+                Outcome::Unknown,
+                format!(
+                    "Running the tool failed inside the gateway (number {number} in its log). It may or may not have taken effect: check before repeating it."
                 ),
             ),
             InvokeError::BadAnswer(cause) => Self::told(

@@ -118,6 +118,25 @@ impl Engine {
         Ok(lookup::search_value(self, &view, arguments).await)
     }
 
+    /// What of a tool's schema is not enforced when its arguments are checked, if anything; for diagnosis.
+    pub fn unchecked(&self, tool: &Tool) -> Vec<String> {
+        match self.validator(tool) {
+            Ok(validator) => validator
+                .unchecked()
+                .iter()
+                .map(|part| {
+                    format!(
+                        "{} at {} is not checked: {}",
+                        part.keyword,
+                        if part.place.is_empty() { "the root" } else { &part.place },
+                        part.why
+                    )
+                })
+                .collect(),
+            Err(problem) => vec![format!("nothing is checked: {problem}")],
+        }
+    }
+
     pub(crate) fn next_call_id(&self) -> u64 {
         self.inner.next_call.fetch_add(1, Ordering::Relaxed)
     }
@@ -132,7 +151,7 @@ impl Engine {
         if let Some(found) = self.inner.validators.lock().get(&hash) {
             return found.clone();
         }
-        let compiled = Validator::compile(tool.input_schema()).map(Arc::new);
+        let compiled = Validator::compile_within(tool.input_schema(), &self.inner.hub.limits().schema).map(Arc::new);
         let mut validators = self.inner.validators.lock();
         if validators.len() >= MAX_VALIDATORS {
             validators.clear();

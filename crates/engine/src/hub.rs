@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 use toolcrib_core::{
-    Catalog, IngestLimits, Source, SourceEntry, SourceState, ToolId,
+    Catalog, IngestLimits, Source, SourceEntry, SourceState, Tool,
     ingest::ingest,
     schema::{self, SchemaLimits},
 };
@@ -26,6 +26,8 @@ pub struct SourceOptions {
     pub tags: Vec<String>,
     /// Whether its tools are never deferred.
     pub always: bool,
+    /// Whether its behaviour hints are believed: only then may `readonly` let its tools through.
+    pub trust_hints: bool,
 }
 
 /// Limits of the hub.
@@ -79,6 +81,11 @@ impl Hub {
         }
     }
 
+    /// The limits sources are held to.
+    pub fn limits(&self) -> &HubLimits {
+        &self.inner.limits
+    }
+
     /// The current snapshot.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.inner.catalog.load_full()
@@ -89,15 +96,61 @@ impl Hub {
         self.inner.wake.subscribe()
     }
 
-    /// Adds a source, replacing one of the same identity; it starts as [`SourceState::Starting`] without tools.
+    /// Adds a source in state [`SourceState::Starting`]. One of the same identity is replaced; its tools stay listed, as
+    /// stale, until the new one publishes, so that readers see no gap.
     pub fn register(&self, source: Source, options: SourceOptions, backend: Arc<dyn Backend>) -> Publisher {
         let mut registry = self.inner.registry.lock();
+        let publisher = self.enter(&mut registry, source.clone(), options, backend);
+        let options = registry.get(&source).map(|registered| registered.options.clone()).unwrap_or_default();
+        let entry = match self.inner.catalog.load().sources().get(&source) {
+            Some(old) => {
+                let mut entry = restate(old, &options);
+                entry.state = SourceState::Starting;
+                entry.stale = true;
+                entry
+            }
+            None => SourceEntry::new(SourceState::Starting, Vec::new(), Vec::new()).with_summary(summary(&options)),
+        };
+        self.inner.swap(source, Some(Arc::new(entry)));
+        publisher
+    }
+
+    /// Adds or replaces a source together with its tools, in one snapshot.
+    pub fn replace(
+        &self,
+        source: Source,
+        options: SourceOptions,
+        backend: Arc<dyn Backend>,
+        state: SourceState,
+        items: Vec<Value>,
+    ) -> Publisher {
+        let entry = build_entry(&source, &options, &self.inner.limits, state, items, None, false);
+        let mut registry = self.inner.registry.lock();
+        let publisher = self.enter(&mut registry, source.clone(), options, backend);
+        self.inner.swap(source, Some(Arc::new(entry)));
+        publisher
+    }
+
+    fn enter(
+        &self,
+        registry: &mut BTreeMap<Source, Registered>,
+        source: Source,
+        options: SourceOptions,
+        backend: Arc<dyn Backend>,
+    ) -> Publisher {
         let epoch = self.inner.catalog.load().generation() + 1;
         registry.insert(source.clone(), Registered { backend, options: Arc::new(options), epoch });
-        let summary = registry.get(&source).and_then(|r| r.options.summary.as_deref()).map(Arc::from);
-        let entry = SourceEntry::new(SourceState::Starting, Vec::new(), Vec::new()).with_summary(summary);
-        self.inner.swap(source.clone(), Some(Arc::new(entry)));
         Publisher { hub: Arc::downgrade(&self.inner), source, epoch }
+    }
+
+    /// Changes what is said locally about a source that goes on running.
+    pub fn reconfigure(&self, source: &Source, options: SourceOptions) {
+        let mut registry = self.inner.registry.lock();
+        let Some(registered) = registry.get_mut(source) else { return };
+        registered.options = Arc::new(options);
+        if let Some(old) = self.inner.catalog.load().sources().get(source) {
+            self.inner.swap(source.clone(), Some(Arc::new(restate(old, &registered.options))));
+        }
     }
 
     /// Removes a source and its tools.
@@ -116,11 +169,6 @@ impl Hub {
     /// What runs the tools of a source.
     pub fn backend(&self, source: &Source) -> Option<Arc<dyn Backend>> {
         self.inner.registry.lock().get(source).map(|registered| registered.backend.clone())
-    }
-
-    /// A tool by identity, in the current snapshot.
-    pub fn tool(&self, id: &ToolId) -> Option<Arc<toolcrib_core::Tool>> {
-        self.inner.catalog.load().get(id).cloned()
     }
 }
 
@@ -199,12 +247,26 @@ fn build_entry(
 ) -> SourceEntry {
     let check = |value: &Value| schema::check(value, &limits.schema).map_err(|problem| problem.to_string());
     let (tools, quarantined) = ingest(source, items, &limits.ingest, limits.tools_per_source, &check);
-    let tags: Arc<[String]> = options.tags.as_slice().into();
-    let tools =
-        tools.into_iter().map(|tool| Arc::new(tool.with_tags(tags.clone()).with_always(options.always))).collect();
-    let summary = options.summary.as_deref().map(Arc::from);
-    let mut entry = SourceEntry::new(state, tools, quarantined).with_summary(summary);
+    let tools = tools.into_iter().map(|tool| Arc::new(marked(tool, options))).collect();
+    let mut entry = SourceEntry::new(state, tools, quarantined).with_summary(summary(options));
     entry.instructions = instructions.map(|text| text.chars().take(8_000).collect::<String>().into());
     entry.stale = stale;
+    entry
+}
+
+fn marked(tool: Tool, options: &SourceOptions) -> Tool {
+    tool.with_tags(options.tags.as_slice().into()).with_always(options.always).with_trusted_hints(options.trust_hints)
+}
+
+fn summary(options: &SourceOptions) -> Option<Arc<str>> {
+    options.summary.as_deref().map(Arc::from)
+}
+
+/// The same entry under other options.
+fn restate(old: &SourceEntry, options: &SourceOptions) -> SourceEntry {
+    let tools = old.tools.iter().map(|tool| Arc::new(marked(Tool::clone(tool), options))).collect();
+    let mut entry = SourceEntry::new(old.state.clone(), tools, old.quarantined.to_vec()).with_summary(summary(options));
+    entry.instructions.clone_from(&old.instructions);
+    entry.stale = old.stale;
     entry
 }

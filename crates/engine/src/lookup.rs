@@ -46,10 +46,9 @@ pub(crate) async fn search_value(engine: &Engine, view: &Arc<View>, arguments: &
     };
     match tokio::task::spawn_blocking(work).await {
         Ok(reply) => reply,
-        // The ranking panicked; the words of the query are the likeliest reason, so the answer is "nothing usable".
         Err(error) => {
-            tracing::error!(%error, "search failed");
-            Err(BridgeError::MissingQuery)
+            tracing::error!(%error, "the search failed");
+            Err(BridgeError::Broken)
         }
     }
 }

@@ -20,10 +20,11 @@ pub enum StoreError {
     Quota(String),
 }
 
-/// The last definitions a source gave, with the fingerprint of the configuration they were obtained under.
+/// The last definitions a source gave, together with the fingerprint of the configuration they were obtained under.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredDefinitions {
-    /// Fingerprint of the source's configuration; definitions under another one are not used.
+    /// Fingerprint of the source's configuration. Each has definitions of its own: another project may use the same
+    /// source name for another server.
     pub fingerprint: String,
     /// The raw tool definitions.
     pub tools: Vec<Value>,
@@ -35,11 +36,16 @@ pub struct StoredDefinitions {
 
 /// Keeps last-known definitions so that a slow or absent server's tools can be listed at once.
 pub trait DefinitionStore: Send + Sync + 'static {
-    /// Loads what is known of `source` (its text form).
-    fn load<'a>(&'a self, source: &'a str) -> BoxFuture<'a, Result<Option<StoredDefinitions>, StoreError>>;
-    /// Replaces what is known of `source`.
+    /// Loads what is known of `source` (its text form) under the configuration with this fingerprint.
+    fn load<'a>(
+        &'a self,
+        source: &'a str,
+        fingerprint: &'a str,
+    ) -> BoxFuture<'a, Result<Option<StoredDefinitions>, StoreError>>;
+    /// Replaces what is known of `source` under the fingerprint in `definitions`. Only a few fingerprints of a source
+    /// are kept; the one saved longest ago makes room.
     fn save<'a>(&'a self, source: &'a str, definitions: StoredDefinitions) -> BoxFuture<'a, Result<(), StoreError>>;
-    /// Forgets `source`.
+    /// Forgets `source` under every configuration.
     fn forget<'a>(&'a self, source: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
 }
 

@@ -1,8 +1,12 @@
 //! The command line, as typed. Every command, flag and help text is in this file.
 
-use std::path::PathBuf;
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use toolcrib_core::search::RankerKind;
 
 /// All your agents' tools behind one counter.
 ///
@@ -41,6 +45,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Check configuration, sources and store, and say what is wrong.
     Doctor(DoctorArgs),
+    /// Measure how well tools are found, on labelled queries.
+    Eval(EvalArgs),
     /// Take over the server lists of other clients.
     Import(ImportArgs),
     /// Print a completion script for a shell.
@@ -58,7 +64,8 @@ pub(crate) struct SourceArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Vec<PathBuf>,
     /// Also offer the definitions in these files (not callable): JSON tool list or JSONL.
-    #[arg(long, value_name = "FILE", num_args = 1..)]
+    /// Several files may follow one flag.
+    #[arg(long, value_name = "FILE")]
     pub(crate) catalog: Vec<PathBuf>,
     /// Apply this profile of the configuration.
     #[arg(long, value_name = "NAME")]
@@ -144,6 +151,9 @@ pub(crate) struct SearchArgs {
     /// Most matches.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
+    /// Say of each match why it was found.
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// Where tools come from.
     #[command(flatten)]
     pub(crate) sources: SourceArgs,
@@ -245,6 +255,43 @@ pub(crate) struct DoctorArgs {
     pub(crate) json: bool,
 }
 
+/// `eval`.
+///
+/// Needs no configuration and starts no server. A line of --tools is {"id","name","description","parameters","server"};
+/// a line of --queries is {"query","gold":[ids]}, with "grades", "style" or "kind" if known. An empty "gold" says that no
+/// tool answers; what is found for it is junk. Intervals are 95 % bootstrap intervals over the queries.
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    /// The tools to search, JSONL or a saved tool list; several files make one catalog.
+    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
+    pub(crate) tools: Vec<PathBuf>,
+    /// The queries and which tools answer them, JSONL.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) queries: PathBuf,
+    /// The ranker to measure: lexical or bm25. Default: lexical.
+    #[arg(long, value_name = "NAME", value_parser = ranker)]
+    pub(crate) ranker: Option<RankerKind>,
+    /// Measure two rankers and test, query by query, how B differs from A.
+    #[arg(long, value_names = ["A", "B"], num_args = 2, value_parser = ranker, conflicts_with = "ranker")]
+    pub(crate) compare: Vec<RankerKind>,
+    /// Also list the first N queries that found nothing right among their first five hits.
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = ["compare", "json"])]
+    pub(crate) misses: usize,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn ranker(name: &str) -> Result<RankerKind, String> {
+    name.parse().map_err(|error: toolcrib_core::search::UnknownRanker| {
+        if name.trim().eq_ignore_ascii_case("hybrid") {
+            "this version has no hybrid ranker: use `lexical` or `bm25`".to_owned()
+        } else {
+            error.to_string()
+        }
+    })
+}
+
 /// `import`.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
@@ -262,4 +309,26 @@ pub(crate) struct ImportArgs {
     /// Print one JSON document.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Lets several files follow one `--catalog`, as a shell's `*.json` writes them, without taking what is no file: clap's own
+/// lists would swallow a query or a tool's name.
+pub(crate) fn spread_catalogs(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut spread = Vec::new();
+    let mut in_list = false;
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        if word == "--catalog" {
+            in_list = true;
+            spread.push(word);
+            spread.extend(words.next());
+        } else if in_list && Path::new(&word).is_file() {
+            spread.push(OsString::from("--catalog"));
+            spread.push(word);
+        } else {
+            in_list = false;
+            spread.push(word);
+        }
+    }
+    spread
 }

@@ -19,26 +19,22 @@ use toolcrib_engine::{
 const PRIVATE_NETWORKS: [&str; 6] =
     ["127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"];
 
-/// Publishes the built-in tools; replaces those published before.
-pub(crate) fn publish(
-    hub: &Hub,
+/// Prepares the built-in tools. What comes back publishes them, in place of those published before; everything that can
+/// fail has happened by then.
+pub(crate) fn prepare(
     config: &BuiltinConfig,
     values: Arc<dyn KeyValueStore>,
     results: Arc<dyn ResultStore>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<impl FnOnce(&Hub) + use<>> {
     let builtins = Builtins::new(settings(config)?, values);
     let mut definitions = vec![results::definition()];
     if config.enabled {
         definitions.extend(builtins.definitions().into_iter().filter(|definition| is_enabled(definition, config)));
     }
     let backend = Arc::new(Builtin { builtins, results: ResultReader::new(results) });
-    hub.register(Source::Builtin, SourceOptions::default(), backend).tools(
-        SourceState::Ready,
-        definitions,
-        None,
-        false,
-    );
-    Ok(())
+    Ok(move |hub: &Hub| {
+        hub.replace(Source::Builtin, SourceOptions::default(), backend, SourceState::Ready, definitions);
+    })
 }
 
 fn settings(config: &BuiltinConfig) -> anyhow::Result<BuiltinSettings> {

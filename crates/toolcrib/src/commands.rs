@@ -3,6 +3,7 @@
 pub(crate) mod assemble;
 pub(crate) mod call;
 pub(crate) mod doctor;
+pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod import;
 pub(crate) mod search;

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     if words.next() == Some(OsString::from(guard::COMMAND)) {
         return guard::run(words);
     }
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(args::spread_catalogs(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
@@ -66,6 +66,7 @@ async fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Assemble(args) => Box::pin(commands::assemble::run(args)).await,
         Command::Explain(args) => Box::pin(commands::explain::run(args)).await,
         Command::Doctor(args) => Box::pin(commands::doctor::run(args)).await,
+        Command::Eval(args) => commands::eval::run(&args),
         Command::Import(args) => commands::import::run(&args),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "toolcrib", &mut std::io::stdout());

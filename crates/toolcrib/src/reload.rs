@@ -1,34 +1,39 @@
 //! Hot reload: configuration files are watched, and on a change of their content the world is brought in line.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use notify::{RecursiveMode, Watcher};
 use tokio::sync::mpsc;
 
-use crate::world::World;
+use crate::{
+    args::SourceArgs,
+    world::{World, config_files},
+};
 
 /// After the last sign of a change; editors write in several steps.
 const QUIET: Duration = Duration::from_millis(300);
 /// Look anyway this often: watching fails quietly on some file systems.
 const POLL: Duration = Duration::from_secs(30);
 
-/// Watches until aborted. SIGHUP counts as a change.
-pub(crate) async fn watch(world: Arc<World>, files: Vec<PathBuf>) {
+/// Watches until aborted. SIGHUP counts as a change. Where no files were named, one that appears later counts too.
+pub(crate) async fn watch(world: Arc<World>, flags: SourceArgs) {
     let (poke, mut pokes) = mpsc::channel::<()>(1);
     let watcher = notify::recommended_watcher(move |_event| {
         // Full means a look is due already.
         let _ = poke.try_send(());
     });
-    // Folders, not files: an editor that replaces a file would leave the watch on the old one.
     let mut watcher = watcher.ok();
     if let Some(watcher) = &mut watcher {
-        for folder in files.iter().filter_map(|file| file.parent()) {
-            let folder = if folder.as_os_str().is_empty() { std::path::Path::new(".") } else { folder };
-            let _ = watcher.watch(folder, RecursiveMode::NonRecursive);
+        for folder in folders(&flags) {
+            let _ = watcher.watch(&folder, RecursiveMode::NonRecursive);
         }
     }
     let mut hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()).ok();
-    let mut seen = contents(&files).await;
+    let mut seen = contents(&flags).await;
     loop {
         let forced = tokio::select! {
             _ = pokes.recv(), if watcher.is_some() => false,
@@ -36,7 +41,7 @@ pub(crate) async fn watch(world: Arc<World>, files: Vec<PathBuf>) {
             Some(()) = async { match &mut hangup { Some(signal) => signal.recv().await, None => None } } => true,
         };
         while tokio::time::timeout(QUIET, pokes.recv()).await.is_ok_and(|poke| poke.is_some()) {}
-        let now = contents(&files).await;
+        let now = contents(&flags).await;
         if now == seen && !forced {
             continue;
         }
@@ -47,9 +52,28 @@ pub(crate) async fn watch(world: Arc<World>, files: Vec<PathBuf>) {
     }
 }
 
-async fn contents(files: &[PathBuf]) -> Vec<Option<Vec<u8>>> {
-    let files = files.to_vec();
-    tokio::task::spawn_blocking(move || files.iter().map(|file| std::fs::read(file).ok()).collect())
-        .await
-        .unwrap_or_default()
+/// Folders, not files: an editor that replaces a file would leave the watch on the old one.
+fn folders(flags: &SourceArgs) -> Vec<PathBuf> {
+    let files = config_files(flags).unwrap_or_default();
+    let mut folders: Vec<PathBuf> = files.iter().filter_map(|file| file.parent()).map(Path::to_owned).collect();
+    if flags.config.is_empty() {
+        folders.push(PathBuf::new());
+    }
+    for folder in &mut folders {
+        if folder.as_os_str().is_empty() {
+            *folder = PathBuf::from(".");
+        }
+    }
+    folders.sort();
+    folders.dedup();
+    folders
+}
+
+async fn contents(flags: &SourceArgs) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+    let flags = flags.clone();
+    let read = move || {
+        let files = config_files(&flags).unwrap_or_default();
+        files.into_iter().map(|file| (file.clone(), std::fs::read(file).ok())).collect()
+    };
+    tokio::task::spawn_blocking(read).await.unwrap_or_default()
 }

@@ -9,7 +9,7 @@ use toolcrib_config::{
     model::{self, ConflictRule, EraSetting, PrefixRule, ServerConfig, TransportKind},
 };
 use toolcrib_core::{
-    IngestLimits, Source,
+    ContentHash, IngestLimits, Source,
     assemble::AssembleSettings,
     disclosure,
     name::{Conflict, NameSettings, Prefix},
@@ -182,35 +182,36 @@ pub(crate) fn upstream(name: &str, server: &ServerConfig, config: &Config) -> (U
         connect_timeout: millis(server.connect_timeout_ms),
         call_timeout: millis(server.call_timeout_ms),
         lazy: server.lazy,
-        secrets: server.env.values().map(|secret| secret.expose().to_owned()).collect(),
         guard: std::env::current_exe().ok(),
         limits: UpstreamLimits {
             message_bytes: size(config.limits.message_bytes),
             result_bytes: size(config.limits.result_bytes),
-            // One more, so that the hub's own limit is the one that speaks.
-            tools: size(config.limits.tools_per_server).saturating_mul(10),
-            pages: 1_000,
             ..UpstreamLimits::default()
         },
         ..UpstreamSettings::new(name, transport)
     };
-    let options =
-        SourceOptions { summary: server.description.clone(), tags: server.tags.clone(), always: server.always };
+    let options = SourceOptions {
+        summary: server.description.clone(),
+        tags: server.tags.clone(),
+        always: server.always,
+        trust_hints: server.trust_hints,
+    };
     (settings, options)
 }
 
 /// Settings of the gateway.
 pub(crate) fn gateway(config: &Config, listen: SocketAddr) -> GatewaySettings {
     let gateway = &config.gateway;
-    let key = |(index, secret): (usize, &toolcrib_config::Secret)| AccessKey {
-        name: format!("key-{}", index + 1),
+    // Named by content, not by position: what a client keeps must not pass to another when keys are reordered.
+    let key = |secret: &toolcrib_config::Secret| AccessKey {
+        name: format!("key-{}", ContentHash::of_bytes(secret.expose().as_bytes()).base32(8)),
         secret: secret.expose().to_owned(),
     };
     GatewaySettings {
         listen,
         hosts: gateway.allowed_hosts.clone(),
         origins: gateway.allowed_origins.clone(),
-        keys: gateway.keys.iter().enumerate().map(key).collect(),
+        keys: gateway.keys.iter().map(key).collect(),
         max_body: size(gateway.max_body_bytes),
         drain: millis(gateway.drain_timeout_ms),
         ..GatewaySettings::default()

@@ -22,8 +22,8 @@ pub(crate) fn publish(hub: &Hub, files: &[impl AsRef<Path>]) -> anyhow::Result<(
         }
     }
     for (group, tools) in groups {
-        let publisher = hub.register(Source::Static(group), SourceOptions::default(), Arc::new(NotCallable));
-        publisher.tools(SourceState::Disabled, tools, None, false);
+        let options = SourceOptions::default();
+        hub.replace(Source::Static(group), options, Arc::new(NotCallable), SourceState::Disabled, tools);
     }
     Ok(())
 }

@@ -83,6 +83,8 @@ pub struct ServerConfig {
     pub always: bool,
     /// Relay the server's own instructions to clients.
     pub instructions: bool,
+    /// Believe what the server says of its tools (`readOnlyHint`), so that a `readonly` rule may let them through.
+    pub trust_hints: bool,
     /// Start it at the first call, if its tools are known from before.
     pub lazy: bool,
 }
@@ -111,6 +113,7 @@ impl Default for ServerConfig {
             exclude: Vec::new(),
             always: false,
             instructions: false,
+            trust_hints: false,
             lazy: false,
         }
     }
@@ -131,6 +134,8 @@ impl ServerConfig {
             include: None,
             exclude: Vec::new(),
             always: false,
+            instructions: false,
+            trust_hints: false,
             lazy: false,
             connect_timeout_ms: 0,
             call_timeout_ms: 0,
@@ -149,11 +154,11 @@ impl ServerConfig {
         hasher.finalize().to_hex().to_string()
     }
 
-    /// Whether a running server can stay as it is when its configuration becomes `new`: only its filters differ, and
-    /// those are applied to the definitions it already gave.
+    /// Whether a running server can stay as it is when its configuration becomes `new`: what is started, and how it is
+    /// spoken to, is the same.
     pub fn can_stay(&self, new: &Self) -> bool {
-        Self { include: None, exclude: Vec::new(), ..self.clone() }
-            == Self { include: None, exclude: Vec::new(), ..new.clone() }
+        let spoken = |server: &Self| (server.era, server.connect_timeout_ms, server.call_timeout_ms, server.lazy);
+        self.fingerprint() == new.fingerprint() && spoken(self) == spoken(new)
     }
 
     /// What makes the server unusable, if anything.

@@ -41,6 +41,17 @@ pub enum BridgeError {
     Arguments(ArgsError),
 }
 
+impl BridgeError {
+    /// The error's word, stable for programs; the same words as those of the other bridge tools.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::MissingName => "missing_name",
+            Self::Recursion(_) => "bridge_recursion",
+            Self::Call(_) | Self::Arguments(_) => "bad_arguments",
+        }
+    }
+}
+
 /// Reads the bridge's arguments: `{"name": …, "arguments": object | its JSON text | null}`.
 ///
 /// Checked in the order of the golden cases: name, recursion, arguments. Common other keys are understood (`tool`,

@@ -10,6 +10,9 @@ pub enum BridgeError {
     /// A search without a usable query.
     #[error("{TOOL_SEARCH} needs a query in words; call it again with {{\"queries\": [\"what you want to do\"]}}")]
     MissingQuery,
+    /// The search itself failed.
+    #[error("the search failed inside the gateway; if you know the tool's name, use {TOOL_DESCRIBE} with it")]
+    Broken,
     /// A description without a tool's name.
     #[error("{TOOL_DESCRIBE} needs names of tools; take them from the listing or from {TOOL_SEARCH} and call it again")]
     MissingName,
@@ -46,6 +49,7 @@ impl BridgeError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::MissingQuery => "missing_query",
+            Self::Broken => "internal",
             Self::MissingName => "missing_name",
             Self::UnknownTool { .. } => "unknown_tool",
         }

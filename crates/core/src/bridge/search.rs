@@ -159,10 +159,10 @@ fn record(card: &Card<'_>) -> Value {
     let schema = &card.definition["inputSchema"];
     let texts = |value: &Value| -> Vec<String> {
         let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
-        items.iter().filter_map(Value::as_str).take(MAX_PARAMETERS).map(str::to_owned).collect()
+        items.iter().filter_map(Value::as_str).take(MAX_PARAMETERS).map(shorten).collect()
     };
-    let parameters: Vec<&String> =
-        schema["properties"].as_object().into_iter().flat_map(Map::keys).take(MAX_PARAMETERS).collect();
+    let names = schema["properties"].as_object().into_iter().flat_map(Map::keys);
+    let parameters: Vec<String> = names.take(MAX_PARAMETERS).map(|name| shorten(name)).collect();
     let description = clean(card.definition["description"].as_str().unwrap_or_default());
     json!({
         "server": clean(card.server),
@@ -170,6 +170,11 @@ fn record(card: &Card<'_>) -> Value {
         "required": texts(&schema["required"]),
         "parameters": parameters,
     })
+}
+
+/// A parameter's name as a reply shows it; names come from the server and may be anything.
+fn shorten(name: &str) -> String {
+    clip(&clean(name), 64)
 }
 
 /// Scores tell more or less; four digits are noise enough.

@@ -27,6 +27,8 @@ fn a_bad_item_is_refused_alone() {
     refused(json!({"name": "a", "inputSchema": {"type": "string"}}), "root type is \"string\"");
     refused(json!({"name": "a", "inputSchema": {"type": "object", "description": "x".repeat(70_000)}}), "schema_bytes");
     refused(json!({"name": "a", "description": "x".repeat(300_000)}), "too large");
+    refused(oversize("a", 300_000), "too large: 300000 bytes as sent, the limit is 262144");
+    refused(oversize("", 300_000), "too large: 300000 bytes as sent");
     let mut deep = json!({});
     for _ in 0..80 {
         deep = json!({"a": deep});
@@ -47,7 +49,7 @@ fn a_flood_is_cut_and_said_once() {
     let (tools, quarantined) = run((0..5000).map(|i| json!({"name": format!("t{i}")})).collect());
     assert_eq!(tools.len(), 100);
     assert_eq!(quarantined.len(), 1);
-    assert_eq!(quarantined[0].reason, QuarantineReason::TooMany(100));
+    assert_eq!(quarantined[0].reason, QuarantineReason::TooMany { limit: 100, more: 4899 });
 }
 
 #[test]

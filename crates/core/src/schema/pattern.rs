@@ -8,7 +8,7 @@ const ATOMS: u64 = 20_000;
 pub(super) fn inspect(pattern: &str, limit_chars: usize) -> Result<(), String> {
     let chars: Vec<char> = pattern.chars().take(limit_chars + 1).collect();
     if chars.len() > limit_chars {
-        return Err(format!("is longer than {limit_chars} characters (limits.schema_pattern_chars)"));
+        return Err(format!("is longer than {limit_chars} characters"));
     }
     let too_large = || format!("unfolds to more than {ATOMS} characters; use smaller repetition counts");
     // Sizes of what is open: the whole and each group; `last` is the size of the latest atom, which a count multiplies.

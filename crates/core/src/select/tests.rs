@@ -63,7 +63,7 @@ fn deny_beats_allow_and_says_so() {
 
 #[test]
 fn a_rule_that_names_nothing_is_kept_and_reported() {
-    let selection = kept(&policy(Some(&["post", "jira_*"]), &[]), &Scope::default(), &["post"]);
+    let selection = kept(&policy(Some(&["slack__post", "jira_*"]), &[]), &Scope::default(), &["post"]);
     assert_eq!(selection.unmatched, [("global".to_owned(), "jira_*".to_owned())]);
 }
 

@@ -71,3 +71,28 @@ fn a_cycle_of_groups_matches_nothing() {
     let selector: Selector = "group:a".parse().unwrap();
     assert!(!selector.matches(&tool("builtin", "x"), "x", &groups));
 }
+
+#[test]
+fn what_a_server_says_of_itself_never_lets_it_through() {
+    let grants = |selector: &str, source: &str, name: &str| {
+        let tool = tool(source, name);
+        let exposed = exposed_name(tool.id(), &NameSettings::default());
+        selector.parse::<Selector>().unwrap().grants(&tool, &exposed, &Groups::default())
+    };
+    for (selector, source, name, want) in [
+        ("readonly", "mcp:evil", "get_all", false),
+        ("readonly", "builtin", "get_all", true),
+        ("read_file", "mcp:evil", "read_file", false),
+        ("read_file", "builtin", "read_file", true),
+        ("read_*", "mcp:evil", "read_file", false),
+        ("evil__read_file", "mcp:evil", "read_file", true),
+        ("mcp:evil/read_file", "mcp:evil", "read_file", true),
+        ("group:fs", "mcp:evil", "read_file", false),
+        ("tag:work", "mcp:x", "a", true),
+        ("*", "mcp:x", "a", true),
+    ] {
+        assert_eq!(grants(selector, source, name), want, "{selector} on {source}/{name}");
+    }
+    let trusted = tool("mcp:good", "get_all").with_trusted_hints(true);
+    assert!("readonly".parse::<Selector>().unwrap().grants(&trusted, "good__get_all", &Groups::default()));
+}

@@ -14,7 +14,7 @@ pub(super) fn authorize(settings: &EngineSettings, target: &Target) -> Result<()
             let allowed = permissions
                 .allow
                 .iter()
-                .any(|selector| selector.matches(&target.tool, &target.exposed, &permissions.groups));
+                .any(|selector| selector.grants(&target.tool, &target.exposed, &permissions.groups));
             if allowed {
                 return Ok(());
             }

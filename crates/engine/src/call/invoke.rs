@@ -45,7 +45,8 @@ pub(super) async fn invoke(
         meta: request.meta.clone(),
         scope: request.scope.clone(),
     };
-    let running = backend.invoke(Invocation { tool, arguments: &arguments.raw, context: &context });
+    // The call itself is inside the barrier too: a backend may fail before it has a future to give.
+    let running = async { backend.invoke(Invocation { tool, arguments: &arguments.raw, context: &context }).await };
     let guarded = AssertUnwindSafe(running).catch_unwind();
     let overrun = async {
         tokio::select! {
@@ -63,7 +64,7 @@ pub(super) async fn invoke(
         biased;
         ended = guarded => ended.unwrap_or_else(|_| {
             tracing::error!(tool = %tool.id(), call_id = state.call_id, "the code that runs this tool panicked");
-            Err(InvokeError::Unknown(format!("internal failure, number {} in the log", state.call_id)))
+            Err(InvokeError::Broken(state.call_id))
         }),
         error = overrun => Err(error),
     };

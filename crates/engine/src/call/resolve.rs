@@ -53,8 +53,11 @@ pub(super) async fn resolve(
             if state.door == Door::Direct {
                 state.door = Door::Bridge;
             }
-            let BridgeCall { name, arguments, repairs, ignored } = unwrap(request.arguments.as_deref())
-                .map_err(|error| Stop::told(Outcome::Invalid, error.to_string()))?;
+            let BridgeCall { name, arguments, repairs, ignored } =
+                unwrap(request.arguments.as_deref()).map_err(|error| {
+                    let value = serde_json::json!({"error": error.code(), "message": error.to_string()});
+                    Stop::told(Outcome::Invalid, value.to_string())
+                })?;
             state.name = name.chars().take(128).collect();
             state.repairs = repairs;
             // The result is the tool's own and stays as it is, so what was left out can only be told in the report.

@@ -5,20 +5,9 @@ use toolcrib_core::{
     shape::{self, Shaped},
 };
 
-use super::resolve::Target;
 use crate::{engine::Engine, settings::EngineSettings};
 
-pub(super) async fn shape(
-    engine: &Engine,
-    settings: &EngineSettings,
-    scope: &Scope,
-    target: &Target,
-    result: ToolResult,
-) -> ToolResult {
-    // What was asked for slice by slice is bounded already, and cutting it again would loop.
-    if target.tool.name() == crate::results::READ_TOOL && *target.tool.source() == toolcrib_core::Source::Builtin {
-        return result;
-    }
+pub(super) async fn shape(engine: &Engine, settings: &EngineSettings, scope: &Scope, result: ToolResult) -> ToolResult {
     let limits = &settings.limits;
     if !shape::is_over(&result, &limits.shape) {
         return result;

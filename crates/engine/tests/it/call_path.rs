@@ -49,6 +49,7 @@ fn a_call_ends_in_exactly_one_outcome_through_every_door() {
     check("s__echo", json!({"n": 1}), Outcome::Ok, 1, "{\"n\":1}");
     check("s__fail", json!({}), Outcome::ToolError, 1, "disk on fire");
     check("s__panic", json!({}), Outcome::Unknown, 1, "may or may not have taken effect");
+    check("s__panic_early", json!({}), Outcome::Unknown, 0, "may or may not have taken effect");
     check("s__hang", json!({}), Outcome::TimedOut, 1, "did not answer within 60000 ms");
     check("s__down", json!({}), Outcome::Unavailable, 1, "nothing was run: connection refused");
     check("s__lost", json!({}), Outcome::Unknown, 1, "broken pipe");

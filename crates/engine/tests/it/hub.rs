@@ -80,3 +80,48 @@ fn views_are_shared_until_something_changes() {
     engine.replace_settings(EngineSettings::default());
     assert!(!Arc::ptr_eq(&second, &engine.view(&scope).unwrap()));
 }
+
+#[test]
+fn a_successor_takes_the_tools_over_until_it_has_its_own() {
+    let hub = Hub::new(HubLimits::default());
+    let old = hub.register(source("a"), SourceOptions::default(), Arc::new(Script::default()));
+    old.tools(SourceState::Ready, vec![json!({"name": "x"})], Some("use it".into()), false);
+    let new = hub.register(
+        source("a"),
+        SourceOptions { always: true, ..SourceOptions::default() },
+        Arc::new(Script::default()),
+    );
+    let entry = hub.catalog().sources()[&source("a")].clone();
+    assert_eq!((entry.tools.len(), &entry.state, entry.stale), (1, &SourceState::Starting, true));
+    assert!(entry.tools[0].always(), "under the new options");
+    new.tools(SourceState::Ready, vec![json!({"name": "y"})], None, false);
+    assert_eq!(hub.catalog().tools().next().unwrap().name(), "y");
+}
+
+#[test]
+fn a_source_is_relabelled_without_being_touched() {
+    let hub = Hub::new(HubLimits::default());
+    let a = hub.register(source("a"), SourceOptions::default(), Arc::new(Script::default()));
+    a.tools(SourceState::Ready, vec![json!({"name": "x"})], None, false);
+    let options = SourceOptions { summary: Some("s".into()), tags: vec!["t".into()], ..SourceOptions::default() };
+    hub.reconfigure(&source("a"), options);
+    let entry = hub.catalog().sources()[&source("a")].clone();
+    assert_eq!((entry.summary.as_deref(), &entry.state), (Some("s"), &SourceState::Ready));
+    assert_eq!(entry.tools[0].tags(), ["t"]);
+    a.tools(SourceState::Ready, vec![json!({"name": "y"})], None, false);
+    assert_eq!(hub.catalog().tools().next().unwrap().tags(), ["t"], "the publisher goes on under the new options");
+}
+
+#[test]
+fn tools_and_source_can_come_in_one_snapshot() {
+    let hub = Hub::new(HubLimits::default());
+    let before = hub.catalog().generation();
+    hub.replace(
+        source("a"),
+        SourceOptions::default(),
+        Arc::new(Script::default()),
+        SourceState::Ready,
+        vec![json!({"name": "x"})],
+    );
+    assert_eq!((hub.catalog().generation(), hub.catalog().len()), (before + 1, 1));
+}

@@ -47,6 +47,7 @@ impl Script {
 
 impl Backend for Script {
     fn invoke<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolResult, InvokeError>> {
+        assert!(invocation.tool.name() != "panic_early", "scripted");
         Box::pin(async move { self.run(&invocation).await })
     }
 }
@@ -75,7 +76,10 @@ impl World {
         let publisher = hub.register(Source::Mcp("s".into()), SourceOptions::default(), script.clone());
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}, "t": {"type": "string"}}, "required": ["n"], "additionalProperties": false});
         let mut tools = vec![json!({"name": "echo", "description": "Says it back.", "inputSchema": schema})];
-        tools.extend(["fail", "panic", "hang", "down", "lost", "refused", "huge"].map(|name| json!({"name": name})));
+        tools.extend(
+            ["fail", "panic", "panic_early", "hang", "down", "lost", "refused", "huge"]
+                .map(|name| json!({"name": name})),
+        );
         publisher.tools(SourceState::Ready, tools, None, false);
         let events = Arc::new(Events::default());
         Self { engine: Engine::new(hub, settings, None, vec![events.clone()]), script, events }

@@ -1,6 +1,6 @@
 //! `toolcrib call`: one call through the whole call path.
 
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 
 use anyhow::{Context, bail};
 use serde_json::{json, value::RawValue};
@@ -41,7 +41,8 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
         CallReply::Result(result) => {
             let text = result.to_text();
             if report.outcome == Outcome::Ok {
-                print::line(&text);
+                // On a terminal a result must not be able to move the cursor; a program gets the bytes.
+                if std::io::stdout().is_terminal() { print::line(print::clean(&text)) } else { print::line(&text) }
             } else {
                 print::note(print::clean(&text));
             }

@@ -72,6 +72,11 @@ pub(crate) async fn run(args: DoctorArgs) -> anyhow::Result<Exit> {
             find("warning", loser.id.to_string(), explanation.sentence());
         }
     }
+    for tool in view.set.tools() {
+        for part in world.engine.unchecked(tool) {
+            find("note", tool.id().to_string(), format!("its schema cannot be enforced whole: {part}"));
+        }
+    }
     for (stage, selector) in &view.set.unmatched {
         find("warning", format!("{stage} stage"), format!("'{selector}' names no tool that any source offers"));
     }

@@ -63,6 +63,9 @@ pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
                 Taken::Refused(reason) => format!("refused: {reason}"),
             };
             print::line(format!("{}: {what} (from {})", print::clean(&server.name), server.file.display()));
+            if !server.left_out.is_empty() {
+                print::note(format!("  left out, because nothing here reads it: {}", server.left_out.join(", ")));
+            }
             for name in &server.set_variables {
                 print::note(format!("  set the environment variable {name}; VS Code asked for it"));
             }
@@ -78,22 +81,23 @@ pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
 }
 
 fn files(from: Option<&str>) -> anyhow::Result<Vec<PathBuf>> {
-    let home = Process
-        .variable("HOME")
-        .map(PathBuf::from)
-        .context("HOME is not set, so no client's files can be found; name a file")?;
     let project = std::env::current_dir()?;
-    Ok(match from {
-        None => ClientKind::ALL.iter().flat_map(|kind| kind.locations(&home, &project)).collect(),
+    let places = |kinds: &[ClientKind]| -> anyhow::Result<Vec<PathBuf>> {
+        let home = Process.variable("HOME").map(PathBuf::from);
+        let home = home.context("HOME is not set, so no client's files can be found; name a file")?;
+        Ok(kinds.iter().flat_map(|kind| kind.locations(&home, &project)).collect())
+    };
+    match from {
+        None => places(&ClientKind::ALL),
         Some(word) => match ClientKind::from_word(word) {
-            Some(kind) => kind.locations(&home, &project),
-            None if Path::new(word).is_file() => vec![PathBuf::from(word)],
+            Some(kind) => places(&[kind]),
+            None if Path::new(word).is_file() => Ok(vec![PathBuf::from(word)]),
             None => {
                 let words: Vec<_> = ClientKind::ALL.iter().map(|kind| kind.word()).collect();
                 bail!("'{word}' is neither a file nor a known client ({})", words.join(", "));
             }
         },
-    })
+    }
 }
 
 /// Writes beside the file and renames, so that a crash leaves the old or the new one. May hold secrets: owner only.

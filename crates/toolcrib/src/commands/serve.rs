@@ -1,6 +1,6 @@
 //! `toolcrib serve`: the main job.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
 use tokio_util::sync::CancellationToken;
@@ -19,7 +19,7 @@ pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
 
 async fn stdio(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Exit> {
     let world = Arc::new(World::start_with(&args.sources, args.trust, Trust::Configured)?);
-    let watching = watch(&world, &args)?;
+    let watching = tokio::spawn(reload::watch(world.clone(), args.sources.clone()));
     let service = EngineService::new(world.engine.clone(), world.scope.clone());
     let server = Server::new(service, ServerOptions::default());
     let drain = Duration::from_millis(world.loaded().await.config.gateway.drain_timeout_ms);
@@ -59,7 +59,7 @@ async fn http(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Ex
             return Err(error.into());
         }
     };
-    let watching = watch(&world, &args)?;
+    let watching = tokio::spawn(reload::watch(world.clone(), args.sources.clone()));
     print::note(format!("listening on http://{}/mcp", bound.local_addr()));
     let service = EngineService::new(world.engine.clone(), world.scope.clone());
     let served = bound.serve(service, shutdown).await;
@@ -67,11 +67,6 @@ async fn http(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Ex
     world.stop().await;
     served?;
     Ok(Exit::Done)
-}
-
-fn watch(world: &Arc<World>, args: &ServeArgs) -> anyhow::Result<tokio::task::JoinHandle<()>> {
-    let files: Vec<PathBuf> = world::config_files(&args.sources)?;
-    Ok(tokio::spawn(reload::watch(world.clone(), files)))
 }
 
 async fn cancel_on_signal(shutdown: CancellationToken) {

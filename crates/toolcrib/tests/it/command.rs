@@ -68,6 +68,7 @@ fn calls_end_with_the_code_of_their_outcome() {
     check("", &["call", "current_time", "--trust", "none"], 3, "", "permissions.allow");
     check("[permissions]\nallow = ['current_time']", &["call", "current_time", "--trust", "none"], 0, "UTC", "");
     check("", &with_catalog(&["call", "shop__find_order", r#"{"number":"1"}"#]), 4, "", "cannot be called");
+    check("", &["call", "--catalog", "catalog.json", "catalog.json", "current_time", "{}"], 0, "UTC", "");
     check("", &["call", "current_time", "--deny", "current_time"], 1, "", "there is no tool");
 }
 

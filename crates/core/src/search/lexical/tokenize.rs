@@ -84,7 +84,9 @@ impl Tokenizer {
                 chars.push(c);
             }
         }
-        self.unicode_run(&chars, dense, f);
+        if !chars.is_empty() {
+            self.unicode_run(&chars, dense, f);
+        }
         self.chars = chars;
     }
 
