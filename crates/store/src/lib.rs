@@ -13,6 +13,9 @@ pub use sqlite::{SqliteSettings, SqliteStore, Warning};
 /// Cap on the bytes of all kept results together, unless set otherwise: 64 MiB.
 pub const DEFAULT_RESULT_BYTES: u64 = 64 * 1024 * 1024;
 
+/// Configurations of one source whose definitions are kept; the one saved longest ago makes room.
+const FINGERPRINTS_PER_SOURCE: usize = 8;
+
 /// The wall clock in milliseconds since the Unix epoch, for expiry; 0 if the clock stands before it.
 fn now_ms() -> u64 {
     std::time::SystemTime::now()

@@ -1,5 +1,5 @@
-//! The store that forgets everything when the process ends: for tests, for `--store memory`, and as the last resort
-//! when no file can be written.
+//! The store that forgets everything when the process ends: for tests, for `store.path = ":memory:"`, and as the last
+//! resort when no file can be written.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -9,12 +9,13 @@ use std::{
 use parking_lot::Mutex;
 use toolcrib_engine::{BoxFuture, DefinitionStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions};
 
-use crate::{DEFAULT_RESULT_BYTES, handle::new_handle, now_ms};
+use crate::{DEFAULT_RESULT_BYTES, FINGERPRINTS_PER_SOURCE, handle::new_handle, now_ms};
 
 /// Keeps everything in memory. Same behaviour as [`crate::SqliteStore`], nothing survives.
 #[derive(Default)]
 pub struct MemoryStore {
-    definitions: Mutex<BTreeMap<String, StoredDefinitions>>,
+    // Of each source from the one saved longest ago on.
+    definitions: Mutex<BTreeMap<String, VecDeque<StoredDefinitions>>>,
     key_values: Mutex<BTreeMap<String, BTreeMap<String, String>>>,
     results: Mutex<Results>,
 }
@@ -82,12 +83,24 @@ fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
 }
 
 impl DefinitionStore for MemoryStore {
-    fn load<'a>(&'a self, source: &'a str) -> BoxFuture<'a, Result<Option<StoredDefinitions>, StoreError>> {
-        ready(Ok(self.definitions.lock().get(source).cloned()))
+    fn load<'a>(
+        &'a self,
+        source: &'a str,
+        fingerprint: &'a str,
+    ) -> BoxFuture<'a, Result<Option<StoredDefinitions>, StoreError>> {
+        let definitions = self.definitions.lock();
+        let known = definitions.get(source).and_then(|known| known.iter().find(|one| one.fingerprint == fingerprint));
+        ready(Ok(known.cloned()))
     }
 
     fn save<'a>(&'a self, source: &'a str, definitions: StoredDefinitions) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.definitions.lock().insert(source.to_owned(), definitions);
+        let mut sources = self.definitions.lock();
+        let known = sources.entry(source.to_owned()).or_default();
+        known.retain(|one| one.fingerprint != definitions.fingerprint);
+        known.push_back(definitions);
+        while known.len() > FINGERPRINTS_PER_SOURCE {
+            known.pop_front();
+        }
         ready(Ok(()))
     }
 

@@ -113,7 +113,8 @@ impl SqliteStore {
     /// Opens or creates the file with default settings. Blocks: file work, migrations, an integrity check.
     ///
     /// A damaged file is moved to `FILE.corrupt-N` and replaced by an empty one, which the warnings tell. A file that
-    /// belongs to another program, has a newer schema, or cannot be written is an error and stays untouched.
+    /// belongs to another program, has a newer schema, or cannot be written is an error and stays untouched. A missing
+    /// folder is created for its owner only. Definitions obtained more than 90 days ago are dropped.
     pub fn open(path: impl AsRef<Path>) -> Result<(Self, Vec<Warning>), StoreError> {
         Self::open_with(path, &SqliteSettings::default())
     }
@@ -163,9 +164,15 @@ impl SqliteStore {
 }
 
 impl DefinitionStore for SqliteStore {
-    fn load<'a>(&'a self, source: &'a str) -> BoxFuture<'a, Result<Option<StoredDefinitions>, StoreError>> {
-        let source = source.to_owned();
-        Box::pin(self.read("load definitions", move |connection| queries::load_definitions(connection, &source)))
+    fn load<'a>(
+        &'a self,
+        source: &'a str,
+        fingerprint: &'a str,
+    ) -> BoxFuture<'a, Result<Option<StoredDefinitions>, StoreError>> {
+        let (source, fingerprint) = (source.to_owned(), fingerprint.to_owned());
+        Box::pin(self.read("load definitions", move |connection| {
+            queries::load_definitions(connection, &source, &fingerprint)
+        }))
     }
 
     fn save<'a>(&'a self, source: &'a str, definitions: StoredDefinitions) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -301,9 +301,9 @@ impl Supervisor {
     /// Publishes the last-known definitions, if there are any.
     async fn publish_known(&mut self) -> bool {
         let Some(store) = &self.store else { return false };
-        let stored = match store.load(&self.core.source.to_string()).await {
-            Ok(Some(stored)) if stored.fingerprint == self.fingerprint => stored,
-            Ok(_) => return false,
+        let stored = match store.load(&self.core.source.to_string(), &self.fingerprint).await {
+            Ok(Some(stored)) => stored,
+            Ok(None) => return false,
             Err(error) => {
                 tracing::warn!(source = %self.core.source, %error, "last-known tools cannot be read");
                 return false;

@@ -207,8 +207,13 @@ pub(crate) struct MemoryStore {
 }
 
 impl DefinitionStore for MemoryStore {
-    fn load<'a>(&'a self, source: &'a str) -> BoxFuture<'a, Result<Option<StoredDefinitions>, StoreError>> {
-        Box::pin(async move { Ok(self.kept.lock().get(source).cloned()) })
+    fn load<'a>(
+        &'a self,
+        source: &'a str,
+        fingerprint: &'a str,
+    ) -> BoxFuture<'a, Result<Option<StoredDefinitions>, StoreError>> {
+        let known = move |known: &&StoredDefinitions| known.fingerprint == fingerprint;
+        Box::pin(async move { Ok(self.kept.lock().get(source).filter(known).cloned()) })
     }
 
     fn save<'a>(&'a self, source: &'a str, definitions: StoredDefinitions) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -16,8 +16,10 @@ pub(crate) struct Migration {
     pub(crate) sql: &'static str,
 }
 
-pub(crate) const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, sql: include_str!("../../migrations/0001_initial.sql") }];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, sql: include_str!("../../migrations/0001_initial.sql") },
+    Migration { version: 2, sql: include_str!("../../migrations/0002_definitions_by_fingerprint.sql") },
+];
 
 /// Why the schema cannot be brought up to date.
 #[derive(Debug)]

@@ -15,10 +15,15 @@ use super::{
     SqliteSettings, Warning,
     failure::{Suspect, beside, explain, is_damage},
     migrate::{MIGRATIONS, MigrateError, check_owner, migrate},
+    queries,
 };
+use crate::now_ms;
 
 /// Files up to this size are checked whole at every start (some 50 ms at most); larger ones after trouble only.
 const ALWAYS_CHECKED_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Age at which definitions are dropped: 90 days.
+const DEFINITIONS_KEPT_MS: u64 = 90 * 24 * 60 * 60 * 1_000;
 
 pub(crate) fn open_file(path: &Path, settings: &SqliteSettings) -> Result<(Connection, Vec<Warning>), StoreError> {
     let mut warnings = Vec::new();
@@ -84,6 +89,12 @@ fn connect(
             .extend(tighten(path).map_err(|error| MigrateError::Refused(format!("cannot make it private: {error}")))?);
         configure(&connection, settings)?;
         migrate(&mut connection, MIGRATIONS)?;
+        match queries::drop_definitions_before(&connection, now_ms().saturating_sub(DEFINITIONS_KEPT_MS)) {
+            Err(error) if is_damage(&error) => return Err(error.into()),
+            // Tidying up is no reason to go without the store: a full disk, say, may still be read.
+            Err(error) => tracing::warn!(%error, "old tool definitions could not be dropped from the store"),
+            Ok(dropped) => tracing::debug!(dropped, "old tool definitions"),
+        }
         Ok(Ok(connection))
     };
     match prepare() {

@@ -4,22 +4,29 @@ use rusqlite::{Connection, OptionalExtension, params};
 use toolcrib_engine::{StoreError, StoredDefinitions};
 
 use super::failure::Refusal;
-use crate::memory::too_many_keys;
+use crate::{FINGERPRINTS_PER_SOURCE, memory::too_many_keys};
 
 /// SQLite's integers are signed; times and sizes of ours stay far below.
 fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-pub(crate) fn load_definitions(connection: &Connection, source: &str) -> Result<Option<StoredDefinitions>, Refusal> {
+pub(crate) fn load_definitions(
+    connection: &Connection,
+    source: &str,
+    fingerprint: &str,
+) -> Result<Option<StoredDefinitions>, Refusal> {
     let row = connection
-        .prepare_cached("SELECT fingerprint, tools, instructions, fetched_at_ms FROM definitions WHERE source = ?1")?
-        .query_row([source], |row| {
-            let text: String = row.get(1)?;
-            Ok((row.get(0)?, text, row.get(2)?, row.get::<_, i64>(3)?))
+        .prepare_cached(
+            "SELECT tools, instructions, fetched_at_ms FROM definitions WHERE source = ?1 AND fingerprint = ?2",
+        )?
+        .query_row([source, fingerprint], |row| {
+            let text: String = row.get(0)?;
+            Ok((text, row.get(1)?, row.get::<_, i64>(2)?))
         })
         .optional()?;
-    let Some((fingerprint, text, instructions, fetched_at_ms)) = row else { return Ok(None) };
+    let Some((text, instructions, fetched_at_ms)) = row else { return Ok(None) };
+    let fingerprint = fingerprint.to_owned();
     let tools = serde_json::from_str(&text).map_err(|error| {
         Refusal::Rule(StoreError::Failed { operation: "load definitions", cause: format!("not JSON: {error}") })
     })?;
@@ -34,14 +41,31 @@ pub(crate) fn save_definitions(
     let text = serde_json::to_string(&definitions.tools).map_err(|error| {
         Refusal::Rule(StoreError::Failed { operation: "save definitions", cause: error.to_string() })
     })?;
-    connection.prepare_cached("INSERT OR REPLACE INTO definitions VALUES (?1, ?2, ?3, ?4, ?5)")?.execute(params![
-        source,
-        definitions.fingerprint,
-        text,
-        definitions.instructions,
-        signed(definitions.fetched_at_ms)
-    ])?;
+    connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO definitions (source, fingerprint, fetched_at_ms, instructions, tools)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![
+            source,
+            definitions.fingerprint,
+            signed(definitions.fetched_at_ms),
+            definitions.instructions,
+            text
+        ])?;
+    connection
+        .prepare_cached(
+            "DELETE FROM definitions WHERE id IN (
+                SELECT id FROM definitions WHERE source = ?1 ORDER BY id DESC LIMIT -1 OFFSET ?2
+             )",
+        )?
+        .execute(params![source, signed(FINGERPRINTS_PER_SOURCE as u64)])?;
     Ok(())
+}
+
+/// Drops definitions obtained before a time: of projects that are no longer used, or changed since.
+pub(crate) fn drop_definitions_before(connection: &Connection, time_ms: u64) -> Result<usize, rusqlite::Error> {
+    connection.execute("DELETE FROM definitions WHERE fetched_at_ms < ?1", [signed(time_ms)])
 }
 
 pub(crate) fn forget_definitions(connection: &Connection, source: &str) -> Result<(), Refusal> {

@@ -15,6 +15,8 @@ macro_rules! conformance {
 
             conformance!(@ $new, definitions_come_back_as_they_were);
             conformance!(@ $new, definitions_are_replaced_and_forgotten);
+            conformance!(@ $new, definitions_of_two_configurations_stand_side_by_side);
+            conformance!(@ $new, eight_configurations_of_a_source_are_kept_those_saved_last);
             conformance!(@ $new, values_are_kept_per_namespace);
             conformance!(@ $new, a_namespace_has_a_quota_of_keys);
             conformance!(@ $new, keys_are_listed_in_order_by_prefix_and_page);

@@ -4,12 +4,12 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use rusqlite::Connection;
 use tempfile::TempDir;
-use toolcrib_engine::{KeyValueStore, ResultStore, StoreError};
+use toolcrib_engine::{DefinitionStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions};
 use toolcrib_store::{SqliteSettings, SqliteStore, Warning};
 
 use crate::suite::LATER;
@@ -47,6 +47,28 @@ async fn everything_is_there_after_a_restart() {
 }
 
 #[tokio::test]
+async fn definitions_older_than_90_days_are_dropped_at_open() {
+    const DAY: u64 = 24 * 60 * 60 * 1_000;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis() as u64;
+    let (_folder, path) = folder();
+    let store = open(&path);
+    for days in [0, 89, 91] {
+        let definitions = StoredDefinitions {
+            fingerprint: days.to_string(),
+            tools: Vec::new(),
+            instructions: None,
+            fetched_at_ms: now - days * DAY,
+        };
+        store.save("mcp:a", definitions).await.unwrap();
+    }
+    drop(store);
+    let store = open(&path);
+    for (days, kept) in [("0", true), ("89", true), ("91", false)] {
+        assert_eq!(store.load("mcp:a", days).await.unwrap().is_some(), kept, "{days} days");
+    }
+}
+
+#[tokio::test]
 async fn writes_whose_callers_left_are_done_before_the_store_closes() {
     let (_folder, path) = folder();
     let store = open(&path);
@@ -75,7 +97,9 @@ async fn only_the_owner_can_read_the_files() {
     let store = open(&path);
     store.set("n", "k", "v", 10).await.unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(path.parent().unwrap()), 0o700);
+    for folder in [path.parent().unwrap(), path.parent().unwrap().parent().unwrap()] {
+        assert_eq!(mode(folder), 0o700, "{}", folder.display());
+    }
     let mut files = 0;
     for file in fs::read_dir(path.parent().unwrap()).unwrap() {
         let file = file.unwrap().path();
@@ -175,7 +199,7 @@ fn a_newer_file_is_refused() {
     connection.pragma_update_and_check(None, "journal_mode", "delete", |_| Ok(())).unwrap();
     drop(connection);
     let error = SqliteStore::open(&path).err().unwrap().to_string();
-    assert!(error.contains("schema version 99, this toolcrib knows 1"), "{error}");
+    assert!(error.contains("schema version 99, this toolcrib knows 2"), "{error}");
     assert!(!path.with_file_name("store.db.corrupt-1").exists());
 }
 

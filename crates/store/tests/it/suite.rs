@@ -23,23 +23,53 @@ fn definitions(fingerprint: &str) -> StoredDefinitions {
 
 pub(crate) async fn definitions_come_back_as_they_were(store: impl Store) {
     let kept = definitions("one");
-    assert_eq!(store.load("mcp:a").await.unwrap(), None);
+    assert_eq!(store.load("mcp:a", "one").await.unwrap(), None);
     store.save("mcp:a", kept.clone()).await.unwrap();
-    let loaded = store.load("mcp:a").await.unwrap().unwrap();
+    let loaded = store.load("mcp:a", "one").await.unwrap().unwrap();
     assert_eq!(loaded, kept);
     assert_eq!(loaded.tools[0].to_string(), kept.tools[0].to_string(), "key order");
-    assert_eq!(store.load("mcp:b").await.unwrap(), None);
+    assert_eq!(store.load("mcp:b", "one").await.unwrap(), None);
 }
 
 pub(crate) async fn definitions_are_replaced_and_forgotten(store: impl Store) {
     store.save("mcp:a", definitions("one")).await.unwrap();
-    let mut other = definitions("two");
-    other.instructions = None;
-    store.save("mcp:a", other.clone()).await.unwrap();
-    assert_eq!(store.load("mcp:a").await.unwrap(), Some(other));
+    store.save("mcp:a", definitions("two")).await.unwrap();
+    store.save("mcp:b", definitions("one")).await.unwrap();
+    let mut newer = definitions("one");
+    newer.instructions = None;
+    store.save("mcp:a", newer.clone()).await.unwrap();
+    assert_eq!(store.load("mcp:a", "one").await.unwrap(), Some(newer));
     store.forget("mcp:a").await.unwrap();
     store.forget("mcp:a").await.unwrap();
-    assert_eq!(store.load("mcp:a").await.unwrap(), None);
+    assert_eq!(store.load("mcp:a", "one").await.unwrap(), None);
+    assert_eq!(store.load("mcp:a", "two").await.unwrap(), None, "under every configuration");
+    assert!(store.load("mcp:b", "one").await.unwrap().is_some());
+}
+
+// Two projects may both have a server of this name.
+pub(crate) async fn definitions_of_two_configurations_stand_side_by_side(store: impl Store) {
+    for fingerprint in ["one", "two"] {
+        store.save("mcp:a", definitions(fingerprint)).await.unwrap();
+    }
+    for fingerprint in ["one", "two"] {
+        assert_eq!(store.load("mcp:a", fingerprint).await.unwrap(), Some(definitions(fingerprint)));
+    }
+    assert_eq!(store.load("mcp:a", "three").await.unwrap(), None);
+}
+
+pub(crate) async fn eight_configurations_of_a_source_are_kept_those_saved_last(store: impl Store) {
+    store.save("mcp:b", definitions("0")).await.unwrap();
+    for n in 0..8 {
+        store.save("mcp:a", definitions(&n.to_string())).await.unwrap();
+    }
+    store.save("mcp:a", definitions("0")).await.unwrap();
+    // Also one that was obtained before all others counts as the newest when it is saved last.
+    let late = StoredDefinitions { fetched_at_ms: 1, ..definitions("late") };
+    store.save("mcp:a", late).await.unwrap();
+    for (fingerprint, kept) in [("0", true), ("1", false), ("2", true), ("7", true), ("late", true)] {
+        assert_eq!(store.load("mcp:a", fingerprint).await.unwrap().is_some(), kept, "{fingerprint}");
+    }
+    assert!(store.load("mcp:b", "0").await.unwrap().is_some(), "each source has its own");
 }
 
 pub(crate) async fn values_are_kept_per_namespace(store: impl Store) {

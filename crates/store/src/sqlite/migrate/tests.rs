@@ -1,4 +1,5 @@
 use super::*;
+use crate::sqlite::queries::load_definitions;
 
 const ONE: Migration = Migration { version: 1, sql: "CREATE TABLE a (x INTEGER) STRICT" };
 const TWO: Migration = Migration { version: 2, sql: "CREATE TABLE b (x INTEGER) STRICT" };
@@ -53,6 +54,16 @@ fn a_failing_step_leaves_nothing_behind() {
     let broken = Migration { version: 2, sql: "CREATE TABLE c (x); CREATE NONSENSE" };
     assert!(migrate(&mut connection, &[ONE, broken]).is_err());
     migrate(&mut connection, &[ONE, TWO]).unwrap();
+}
+
+#[test]
+fn definitions_of_the_first_schema_are_taken_along() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    migrate(&mut connection, &MIGRATIONS[..1]).unwrap();
+    connection.execute_batch("INSERT INTO definitions VALUES ('mcp:a', 'one', '[{\"name\":\"t\"}]', 'read me', 7)").unwrap();
+    migrate(&mut connection, MIGRATIONS).unwrap();
+    let Ok(Some(known)) = load_definitions(&connection, "mcp:a", "one") else { panic!("they are gone") };
+    assert_eq!((known.tools.len(), known.instructions.as_deref(), known.fetched_at_ms), (1, Some("read me"), 7));
 }
 
 #[test]
