@@ -170,9 +170,11 @@ impl DefinitionStore for SqliteStore {
         fingerprint: &'a str,
     ) -> BoxFuture<'a, Result<Option<StoredDefinitions>, StoreError>> {
         let (source, fingerprint) = (source.to_owned(), fingerprint.to_owned());
-        Box::pin(self.read("load definitions", move |connection| {
-            queries::load_definitions(connection, &source, &fingerprint)
-        }))
+        Box::pin(
+            self.read("load definitions", move |connection| {
+                queries::load_definitions(connection, &source, &fingerprint)
+            }),
+        )
     }
 
     fn save<'a>(&'a self, source: &'a str, definitions: StoredDefinitions) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -90,7 +90,7 @@ impl World {
         }
         let hub = Hub::new(settings::hub(&loaded.config));
         let engine = Engine::new(hub.clone(), engine_settings, Some(stores.results.clone()), vec![Arc::new(LogSink)]);
-        builtins::publish(&hub, &loaded.config.builtin, stores.values.clone(), stores.results.clone())?;
+        builtins::prepare(&loaded.config.builtin, stores.values.clone(), stores.results.clone())?(&hub);
         statics::publish(&hub, &flags.catalog)?;
         let scope = Scope { profile: flags.profile.clone(), ..Scope::default() };
         // An unknown profile is told before anything is started.
@@ -191,34 +191,41 @@ impl World {
         if change.is_empty() {
             return Ok(());
         }
+        let builtin = (loaded.config.builtin != running.loaded.config.builtin)
+            .then(|| {
+                let Stores { values, results, .. } = self.stores.clone();
+                builtins::prepare(&loaded.config.builtin, values, results)
+            })
+            .transpose()?;
+        // From here on nothing fails: either all of it is applied or none.
         for finding in &findings {
             tracing::warn!("{finding}");
         }
         for section in &change.restart {
-            tracing::warn!("section '{section}' changed; it takes effect after a restart");
+            tracing::warn!("'{section}' changed; that takes effect after a restart");
         }
         let hub = self.engine.hub();
         for name in change.removed.iter().chain(&change.changed) {
             if let Some(old) = running.upstreams.remove(name) {
-                // The successor registers itself over the old source, so clients see no gap.
+                // A successor takes the old source over, tools and all, so clients see no gap.
                 if change.removed.contains(name) {
                     hub.remove(&Source::Mcp(name.clone()));
                 }
                 tokio::spawn(async move { old.shutdown().await });
             }
         }
-        for name in change.added.iter().chain(&change.changed) {
-            if let Some(server) = loaded.config.servers.get(name) {
-                let upstream = spawn(name, &loaded.config, server, hub, &self.stores);
-                running.upstreams.insert(name.clone(), upstream);
+        for (name, server) in loaded.config.servers.iter().filter(|(_, server)| server.is_enabled()) {
+            if change.added.contains(name) || change.changed.contains(name) {
+                running.upstreams.insert(name.clone(), spawn(name, &loaded.config, server, hub, &self.stores));
+            } else if change.relabelled.contains(name) {
+                let (_, options) = settings::upstream(name, server, &loaded.config);
+                hub.reconfigure(&Source::Mcp(name.clone()), options);
             }
         }
-        if loaded.config.builtin != running.loaded.config.builtin {
-            builtins::publish(hub, &loaded.config.builtin, self.stores.values.clone(), self.stores.results.clone())?;
+        if let Some(publish) = builtin {
+            publish(hub);
         }
-        if change.settings {
-            self.engine.replace_settings(engine_settings);
-        }
+        self.engine.replace_settings(engine_settings);
         tracing::info!(added = ?change.added, removed = ?change.removed, changed = ?change.changed, "configuration reloaded");
         running.loaded = loaded;
         Ok(())

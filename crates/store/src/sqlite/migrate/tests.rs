@@ -60,7 +60,9 @@ fn a_failing_step_leaves_nothing_behind() {
 fn definitions_of_the_first_schema_are_taken_along() {
     let mut connection = Connection::open_in_memory().unwrap();
     migrate(&mut connection, &MIGRATIONS[..1]).unwrap();
-    connection.execute_batch("INSERT INTO definitions VALUES ('mcp:a', 'one', '[{\"name\":\"t\"}]', 'read me', 7)").unwrap();
+    connection
+        .execute_batch("INSERT INTO definitions VALUES ('mcp:a', 'one', '[{\"name\":\"t\"}]', 'read me', 7)")
+        .unwrap();
     migrate(&mut connection, MIGRATIONS).unwrap();
     let Ok(Some(known)) = load_definitions(&connection, "mcp:a", "one") else { panic!("they are gone") };
     assert_eq!((known.tools.len(), known.instructions.as_deref(), known.fetched_at_ms), (1, Some("read me"), 7));
