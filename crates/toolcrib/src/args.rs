@@ -46,6 +46,11 @@ pub(crate) enum Command {
     /// Check configuration, sources and store, and say what is wrong.
     Doctor(DoctorArgs),
     /// Measure how well tools are found, on labelled queries.
+    ///
+    /// Needs no configuration and starts no server. A line of --tools is {"id","name","description","parameters","server"};
+    /// without "id" a tool goes by server:name, else by its name. A line of --queries is {"query","gold":[ids]}, with
+    /// "grades" (id to number), "style" or "kind" if known. An empty "gold" says that no tool answers: whatever is found
+    /// is junk. Intervals are 95 % bootstrap intervals over the queries.
     Eval(EvalArgs),
     /// Take over the server lists of other clients.
     Import(ImportArgs),
@@ -205,7 +210,8 @@ pub(crate) struct CallArgs {
 /// `assemble`.
 #[derive(Debug, Args)]
 pub(crate) struct AssembleArgs {
-    /// For whom: mcp.
+    /// For whom: mcp, anthropic, openai-chat, openai-responses, gemini, gemini-parameters, bedrock, mistral, ollama,
+    /// deepseek, xai or groq.
     #[arg(long = "for", value_name = "TARGET", default_value = "mcp")]
     pub(crate) target: String,
     /// The model's context length in tokens.
@@ -256,10 +262,6 @@ pub(crate) struct DoctorArgs {
 }
 
 /// `eval`.
-///
-/// Needs no configuration and starts no server. A line of --tools is {"id","name","description","parameters","server"};
-/// a line of --queries is {"query","gold":[ids]}, with "grades", "style" or "kind" if known. An empty "gold" says that no
-/// tool answers; what is found for it is junk. Intervals are 95 % bootstrap intervals over the queries.
 #[derive(Debug, Args)]
 pub(crate) struct EvalArgs {
     /// The tools to search, JSONL or a saved tool list; several files make one catalog.

@@ -150,3 +150,6 @@ fn name_match(quality: NameMatch) -> &'static str {
         NameMatch::Short => "its title or its name without the server's",
     }
 }
+
+#[cfg(test)]
+mod tests;
