@@ -95,14 +95,6 @@ fn shape(result: &ToolResult, protocol: Protocol) -> String {
             None => splice::prepend(text, &members, r#""resultType":"complete""#),
         };
     }
-    if result_type.is_some_and(|at| members[at].value == r#""input_required""#) {
-        return ToolResult::error(
-            "the tool asks for input, which this client cannot give: its protocol version has no way to ask for it here",
-        )
-        .into_raw()
-        .get()
-        .to_owned();
-    }
     let mut drop: Vec<usize> = result_type.into_iter().collect();
     let mut add = String::new();
     // Older revisions know only objects here (standards §1.6); the text blocks say the same.

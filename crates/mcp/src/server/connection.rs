@@ -9,7 +9,7 @@ use std::{
 
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
@@ -41,6 +41,8 @@ pub struct Connection {
     admission: Arc<Admission>,
     // Where notifications go that belong to no request.
     events: Mutex<Option<Outbox>>,
+    // Woken when the client may have to be told of its list for another reason than a change of it.
+    retell: Notify,
     tasks: TaskTracker,
     // Fires when the connection ends in good order: subscriptions close, calls go on.
     closing: CancellationToken,
@@ -53,8 +55,10 @@ struct State {
     caller: Caller,
     // Set by `initialize`.
     legacy: Option<Protocol>,
-    // The list this client last saw or was last told of.
-    known_list: Option<String>,
+    // The list this client last saw.
+    seen_list: Option<String>,
+    // The list it was told of since, without having looked.
+    told_list: Option<String>,
     subscriptions: usize,
 }
 
@@ -70,10 +74,11 @@ impl Connection {
         Arc::new(Self {
             server: server.clone(),
             framing,
-            state: Mutex::new(State { caller, legacy: None, known_list: None, subscriptions: 0 }),
+            state: Mutex::new(State { caller, legacy: None, seen_list: None, told_list: None, subscriptions: 0 }),
             in_flight: Mutex::new(HashMap::new()),
             admission,
             events: Mutex::new(events),
+            retell: Notify::new(),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
             gone: CancellationToken::new(),
@@ -148,6 +153,10 @@ impl Connection {
         let answered = std::panic::catch_unwind(AssertUnwindSafe(dispatch)).unwrap_or_else(|_| Err(broken()));
         match answered {
             Ok(Answer::Now(frame)) => send(out, frame).await,
+            Ok(Answer::List(frame, hash)) => {
+                send(out, frame).await;
+                self.saw_list(hash);
+            }
             Ok(Answer::Later) => {}
             Err(error) => send(out, error_frame(Some(&id), &error)).await,
         }
@@ -207,7 +216,9 @@ impl Connection {
             return;
         }
         *self.events.lock() = Some(events);
-        self.announce_list();
+        // What the stream before did not deliver is lost.
+        self.state.lock().told_list = None;
+        self.retell.notify_one();
     }
 
     // ---- for the eras ----
@@ -230,37 +241,64 @@ impl Connection {
         let mut changes = self.server.service.changes();
         // Not tracked: it ends with `closing`, which comes before every wait.
         tokio::spawn(async move {
-            while let Some(Ok(())) = closing.run_until_cancelled(changes.changed()).await {
-                connection.announce_list();
-            }
+            let tell = async {
+                loop {
+                    tokio::select! {
+                        changed = changes.changed() => if changed.is_err() { return },
+                        () = connection.retell.notified() => {}
+                    }
+                    connection.announce_list().await;
+                }
+            };
+            closing.run_until_cancelled(tell).await;
         });
         true
     }
 
-    pub(super) fn saw_list(&self, hash: &str) {
-        self.state.lock().known_list = Some(hash.to_owned());
+    // Called when the list is on its way to the client: whatever it was told before may have been about an older one, and
+    // what changed since the list was made has to be told after it.
+    fn saw_list(&self, hash: String) {
+        let mut state = self.state.lock();
+        state.seen_list = Some(hash);
+        state.told_list = None;
+        drop(state);
+        self.retell.notify_one();
     }
 
-    // Tells a legacy client of a list that differs from the one it knows. A client that never listed knows none, and
-    // without a free place to put the notification the client stays marked as not knowing.
-    fn announce_list(&self) {
-        let caller = {
-            let state = self.state.lock();
-            if state.legacy.is_none() || state.known_list.is_none() {
+    // Tells a legacy client of a list that differs from the one it knows. A client that never listed knows none. Waits
+    // for a free place: what changes meanwhile becomes one more notification, not many (F14).
+    async fn announce_list(&self) {
+        while let Some((seen, _)) = self.news() {
+            let Some(events) = self.events.lock().clone() else { return };
+            let place = tokio::select! {
+                biased;
+                // Another stream, or another list that the client knows.
+                () = self.retell.notified() => continue,
+                place = events.reserve() => place,
+            };
+            // Nobody reads: the client stays marked as not knowing.
+            let Ok(place) = place else { return };
+            let Some((still_seen, hash)) = self.news() else { return };
+            let mut state = self.state.lock();
+            let current = self.events.lock();
+            let same_stream = current.as_ref().is_some_and(|current| current.same_channel(&events));
+            if seen == still_seen && state.seen_list.as_ref() == Some(&seen) && same_stream {
+                place.send(notification_frame("notifications/tools/list_changed", None));
+                state.told_list = Some(hash);
                 return;
             }
-            state.caller.clone()
+        }
+    }
+
+    // The list the client saw last, and the present one if the client does not know of it.
+    fn news(&self) -> Option<(String, String)> {
+        let (caller, seen, told) = {
+            let state = self.state.lock();
+            state.legacy?;
+            (state.caller.clone(), state.seen_list.clone()?, state.told_list.clone())
         };
         let hash = self.server.service.list(&caller).hash;
-        let mut state = self.state.lock();
-        if state.known_list.as_ref() == Some(&hash) {
-            return;
-        }
-        let frame = notification_frame("notifications/tools/list_changed", None);
-        let events = self.events.lock();
-        if events.as_ref().is_some_and(|events| events.try_send(frame).is_ok()) {
-            state.known_list = Some(hash);
-        }
+        (told.as_ref().unwrap_or(&seen) != &hash).then_some((seen, hash))
     }
 
     /// Runs a call in the background and answers when it ends.
@@ -327,6 +365,8 @@ pub(super) fn broken() -> RpcError {
 pub(super) enum Answer {
     /// With this.
     Now(Frame),
+    /// With this, which shows the client the list of this hash.
+    List(Frame, String),
     /// By a task that was started.
     Later,
 }

@@ -41,8 +41,7 @@ pub(super) fn request(
             let list = connection.server.service.list(&connection.caller());
             let cursor = params.text("cursor")?;
             let page = listing::page(&list, cursor.as_deref(), connection.server.options.page, protocol)?;
-            connection.saw_list(&list.hash);
-            Ok(Answer::Now(result_frame(id, &format!("{{{}}}", page.members))))
+            Ok(Answer::List(result_frame(id, &format!("{{{}}}", page.members)), list.hash))
         }
         "tools/call" => {
             let plan = call::Plan::read(connection.caller(), protocol, params, out)?;

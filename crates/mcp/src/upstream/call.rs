@@ -13,7 +13,6 @@ use toolcrib_engine::{Backend, BoxFuture, Invocation, InvokeError};
 
 use super::{
     header,
-    inbox::ClosingKind,
     link::Failure,
     mask::one_line,
     session::{Extras, Session},
@@ -79,15 +78,10 @@ async fn send(
 
 /// What a failure says about the connection.
 fn note(core: &Core, session: &Session, failure: &Failure) {
-    let inbox = session.link.inbox();
-    match failure {
-        Failure::SessionExpired(text) => inbox.close(text.clone(), ClosingKind::SessionExpired),
-        // 403 may be about one tool; 401 is about us.
-        Failure::NeedsCredentials { status: 401, text } => inbox.close(text.clone(), ClosingKind::Permanent),
-        Failure::Unreachable(text) => inbox.close(text.clone(), ClosingKind::Lost),
-        // The definition we hold is not the one the server holds (2026-07-28, header validation).
-        Failure::Rpc(error) if error.code == crate::wire::code::HEADER_MISMATCH => inbox.list_changed.notify_one(),
-        _ => {}
+    session.end_if_over(failure);
+    // The definition we hold is not the one the server holds (2026-07-28, header validation).
+    if matches!(failure, Failure::Rpc(error) if error.code == crate::wire::code::HEADER_MISMATCH) {
+        session.link.inbox().list_changed.notify_one();
     }
     if !matches!(failure, Failure::Rpc(_) | Failure::Cancelled) {
         core.facts.now.lock().last_error = Some(core.mask.apply(&failure.text()));
@@ -98,9 +92,12 @@ fn finish(core: &Core, session: &Session, result: Box<RawValue>) -> Result<ToolR
     core.served.store(true, Ordering::Relaxed);
     let (size, limit) = (result.get().len(), core.settings.limits.result_bytes);
     if size > limit {
-        return Err(InvokeError::BadAnswer(format!("the result has {size} bytes; the limit is {limit}")));
+        return Err(InvokeError::BadAnswer(format!("the result has {size} bytes; limits.result_bytes is {limit}")));
     }
-    let result = if session.hello.era == Era::Modern { complete(result)? } else { result };
+    let result = match session.hello.era {
+        Era::Modern => complete(result)?,
+        Era::Legacy => untyped(result),
+    };
     ToolResult::from_raw(result).map_err(|error| InvokeError::BadAnswer(error.to_string()))
 }
 
@@ -126,6 +123,19 @@ fn complete(result: Box<RawValue>) -> Result<Box<RawValue>, InvokeError> {
             let kind = one_line(kind, 40);
             Err(InvokeError::BadAnswer(format!("the server answered with '{kind}' instead of a result, which is not supported")))
         }
+    }
+}
+
+/// A legacy result without a member of the same name, which means nothing there and would to a modern client.
+fn untyped(result: Box<RawValue>) -> Box<RawValue> {
+    #[derive(Deserialize)]
+    struct Head<'a> {
+        #[serde(default, rename = "resultType", borrow)]
+        kind: Option<&'a RawValue>,
+    }
+    match serde_json::from_str::<Head<'_>>(result.get()) {
+        Ok(Head { kind: None }) => result,
+        Ok(Head { kind: Some(_) }) | Err(_) => without(&result, "resultType").unwrap_or(result),
     }
 }
 
@@ -200,6 +210,18 @@ mod tests {
         let result = complete(raw(text)).unwrap();
         assert_eq!(result.get(), r#"{"content":[ {"n":1.0} ],"ab":12345678901234567890123}"#);
         assert_eq!(complete(raw(r#"{ "x":1 }"#)).unwrap().get(), r#"{ "x":1 }"#);
+    }
+
+    #[test]
+    fn a_legacy_result_has_no_type() {
+        for (text, wants) in [
+            (r#"{ "content":[ ] }"#, r#"{ "content":[ ] }"#),
+            (r#"{"resultType":"input_required","content":[ 1.0 ]}"#, r#"{"content":[ 1.0 ]}"#),
+            (r#"{"resultType":7,"a":1,"resultType":null}"#, r#"{"a":1}"#),
+            ("7", "7"),
+        ] {
+            assert_eq!(untyped(raw(text)).get(), wants);
+        }
     }
 
     #[test]

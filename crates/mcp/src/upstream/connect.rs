@@ -26,7 +26,7 @@ pub(super) struct Connected {
 pub(super) async fn connect(core: &Core, choice: EraChoice) -> Result<Connected, Trouble> {
     let settings = &core.settings;
     let deadline = Instant::now() + settings.connect_timeout;
-    let inbox = Inbox::new(core.source.to_string(), core.facts.clone(), settings.limits.in_flight);
+    let inbox = Inbox::new(core.source.to_string(), core.mask.clone(), core.facts.clone(), settings.limits.in_flight);
     let failed = |reason: String, permanent| Trouble::Failed { reason, permanent };
     let (link, process) = match &settings.transport {
         Transport::Stdio { .. } => {

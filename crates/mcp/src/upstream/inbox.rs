@@ -24,7 +24,7 @@ use toolcrib_engine::{Progress, ProgressSink};
 
 use super::{
     link::Failure,
-    mask::one_line,
+    mask::{Mask, one_line},
     report::{Facts, count},
 };
 use crate::wire::{self, Id, Message, RpcError, WireError, code};
@@ -33,6 +33,8 @@ use crate::wire::{self, Id, Message, RpcError, WireError, code};
 const MAX_BATCH: usize = 1_000;
 // Shown of a stray line, in debug logs only.
 const STRAY_CHARS: usize = 120;
+// Masked before that is cut out, so that no part of a secret is left at the end.
+const STRAY_BYTES: usize = 8 * 1024;
 
 /// How a request ended, as its waiter gets to know it.
 pub(super) type Answer = Result<Box<RawValue>, Failure>;
@@ -67,6 +69,7 @@ struct Waiter {
 /// The incoming side of one connection.
 pub(super) struct Inbox {
     source: String,
+    mask: Mask,
     facts: Arc<Facts>,
     waiting: Mutex<HashMap<u64, Waiter>>,
     max_waiting: usize,
@@ -112,9 +115,10 @@ impl Drop for Place {
 }
 
 impl Inbox {
-    pub(super) fn new(source: String, facts: Arc<Facts>, max_waiting: usize) -> Arc<Self> {
+    pub(super) fn new(source: String, mask: Mask, facts: Arc<Facts>, max_waiting: usize) -> Arc<Self> {
         Arc::new(Self {
             source,
+            mask,
             facts,
             waiting: Mutex::default(),
             max_waiting,
@@ -208,8 +212,15 @@ impl Inbox {
         if self.stray.allows() {
             tracing::warn!(source = %self.source, "{what} on the protocol stream; ignored");
         }
-        let head = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * STRAY_CHARS)]);
-        tracing::trace!(source = %self.source, text = %one_line(&head, STRAY_CHARS), "ignored");
+        if tracing::enabled!(tracing::Level::TRACE) {
+            let head = String::from_utf8_lossy(&bytes[..bytes.len().min(STRAY_BYTES)]);
+            tracing::trace!(source = %self.source, text = %self.shown(&head, STRAY_CHARS), "ignored");
+        }
+    }
+
+    /// A text of the server as it may be logged.
+    fn shown(&self, text: &str, max: usize) -> String {
+        one_line(&self.mask.apply(text), max)
     }
 
     fn unusable(&self, error: &WireError, bytes: &[u8]) {
@@ -257,8 +268,8 @@ impl Inbox {
             "notifications/tools/list_changed" => self.list_changed.notify_one(),
             "notifications/progress" => self.progress(params),
             "notifications/cancelled" => self.cancelled(params),
-            "notifications/message" if self.log.allows() => {
-                let text = params.map(|raw| one_line(raw.get(), 500)).unwrap_or_default();
+            "notifications/message" if tracing::enabled!(tracing::Level::DEBUG) && self.log.allows() => {
+                let text = params.map(|raw| self.shown(raw.get(), 500)).unwrap_or_default();
                 tracing::debug!(source = %self.source, %text, "log message of the server");
             }
             _ => {}
@@ -338,5 +349,22 @@ impl Throttle {
             self.seen.store(0, Ordering::Relaxed);
         }
         self.seen.fetch_add(1, Ordering::Relaxed) < self.most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::upstream::settings::{Transport, UpstreamSettings};
+
+    #[test]
+    fn logged_texts_of_a_server_hold_no_secret() {
+        let env = [("API_KEY".to_owned(), "hunter2-secret".to_owned())].into();
+        let stdio = Transport::Stdio { command: "x".into(), args: vec![], env, cwd: None };
+        let mask = Mask::new(&UpstreamSettings::new("s", stdio));
+        let inbox = Inbox::new("mcp:s".to_owned(), mask, Arc::default(), 1);
+        assert_eq!(inbox.shown("key is\nhunter2-secret.", 120), "key is ***.");
+        // Not even the part that the cut would leave.
+        assert_eq!(inbox.shown("key is hunter2-secret", 10), "key is ***");
     }
 }

@@ -5,6 +5,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 use tokio::time::Instant;
+use toolcrib_core::ingest::oversize;
 
 use super::{
     header,
@@ -29,9 +30,9 @@ pub(super) struct Listing {
 }
 
 #[derive(Deserialize)]
-struct Page {
-    #[serde(default)]
-    tools: Option<Vec<Box<RawValue>>>,
+struct Page<'a> {
+    #[serde(default, borrow)]
+    tools: Option<Vec<&'a RawValue>>,
     #[serde(default, rename = "nextCursor")]
     next: Option<Value>,
     #[serde(default, rename = "ttlMs")]
@@ -48,6 +49,7 @@ pub(super) async fn list(
     let mut listing = Listing { items: Vec::new(), refused: Vec::new(), ttl: None };
     let mut cursor: Option<String> = None;
     let mut seen = HashSet::new();
+    let mut bytes = 0;
     for page in 0.. {
         if page >= limits.pages {
             return Err(format!("its tool list has more than {} pages", limits.pages));
@@ -58,10 +60,16 @@ pub(super) async fn list(
             Ok(result) => result,
             // A server without tools is a server all the same.
             Err(Failure::Rpc(error)) if error.code == code::METHOD_NOT_FOUND && page == 0 => return Ok(listing),
-            Err(failure) => return Err(format!("its tool list could not be read: {}", failure.text())),
+            Err(failure) => {
+                session.end_if_over(&failure);
+                return Err(format!("its tool list could not be read: {}", failure.text()));
+            }
         };
-        let room = limits.tools - listing.items.len();
-        let (items, next, ttl) = read_page(result, room).await?;
+        bytes += result.get().len();
+        if bytes > limits.listing_bytes {
+            return Err(format!("its tool list has more than {} bytes, the most that is read", limits.listing_bytes));
+        }
+        let (items, next, ttl) = read_page(result, limits, listing.items.len()).await?;
         listing.items.extend(items);
         listing.ttl = listing.ttl.or(ttl);
         match next {
@@ -80,20 +88,22 @@ pub(super) async fn list(
 
 type PageParts = (Vec<Value>, Option<String>, Option<Duration>);
 
-async fn read_page(result: Box<RawValue>, room: usize) -> Result<PageParts, String> {
+async fn read_page(result: Box<RawValue>, limits: &UpstreamLimits, before: usize) -> Result<PageParts, String> {
     if result.get().len() <= INLINE_BYTES {
-        return parse_page(&result, room);
+        return parse_page(&result, limits, before);
     }
-    let parsed = tokio::task::spawn_blocking(move || parse_page(&result, room)).await;
+    let limits = *limits;
+    let parsed = tokio::task::spawn_blocking(move || parse_page(&result, &limits, before)).await;
     parsed.unwrap_or_else(|error| Err(format!("its tool list could not be read: {error}")))
 }
 
-fn parse_page(result: &RawValue, room: usize) -> Result<PageParts, String> {
-    let page: Page =
+/// Reads a page that comes after `before` tools.
+fn parse_page(result: &RawValue, limits: &UpstreamLimits, before: usize) -> Result<PageParts, String> {
+    let page: Page<'_> =
         serde_json::from_str(result.get()).map_err(|error| format!("its tool list is not usable: {error}"))?;
     let tools = page.tools.ok_or("its answer to tools/list has no 'tools'")?;
-    if tools.len() > room {
-        return Err("it lists more tools than the limit; raise limits.tools_per_server".to_owned());
+    if before + tools.len() > limits.tools {
+        return Err(format!("it lists more than {} tools, the most that are read", limits.tools));
     }
     let next = match page.next {
         None | Some(Value::Null) => None,
@@ -101,20 +111,23 @@ fn parse_page(result: &RawValue, room: usize) -> Result<PageParts, String> {
         Some(_) => return Err("its tool list has a cursor that is not a text".to_owned()),
     };
     let ttl = page.ttl.as_ref().and_then(Value::as_u64).map(Duration::from_millis);
-    Ok((tools.iter().map(|tool| parse_tool(tool)).collect(), next, ttl))
+    Ok((tools.iter().map(|tool| parse_tool(tool, limits.definition_bytes)).collect(), next, ttl))
 }
 
-/// A definition as a value. One nested too deeply to be built becomes a stub that ingestion refuses under its name,
-/// so that its siblings are served.
-fn parse_tool(raw: &RawValue) -> Value {
+/// A definition as a value. One too large to be built, which takes many times its text, or nested too deeply becomes a
+/// stub that ingestion refuses under its name, so that its siblings are served.
+fn parse_tool(raw: &RawValue, max: usize) -> Value {
     #[derive(Deserialize)]
     struct Named {
         name: String,
     }
-    serde_json::from_str(raw.get()).unwrap_or_else(|error| {
-        let name = serde_json::from_str::<Named>(raw.get()).map(|named| named.name).unwrap_or_default();
-        json!({"name": name, "inputSchema": format!("unreadable: {error}")})
-    })
+    let name = || serde_json::from_str::<Named>(raw.get()).map(|named| named.name).unwrap_or_default();
+    let bytes = raw.get().len();
+    if bytes > max {
+        return oversize(&name(), bytes);
+    }
+    serde_json::from_str(raw.get())
+        .unwrap_or_else(|error| json!({"name": name(), "inputSchema": format!("unreadable: {error}")}))
 }
 
 /// 2026-07-28 over HTTP: tools whose header annotations break the rules must not be served.
@@ -135,6 +148,10 @@ fn drop_badly_annotated(listing: &mut Listing) {
 mod tests {
     use super::*;
 
+    fn most(tools: usize) -> UpstreamLimits {
+        UpstreamLimits { tools, ..UpstreamLimits::default() }
+    }
+
     fn raw(text: &str) -> Box<RawValue> {
         RawValue::from_string(text.to_owned()).unwrap()
     }
@@ -144,7 +161,7 @@ mod tests {
         let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
         let text =
             format!(r#"{{"tools":[{{"name":"a","x":1.0}},{{"name":"b","y":{deep}}},7],"nextCursor":"n","ttlMs":5}}"#);
-        let (items, next, ttl) = parse_page(&raw(&text), 10).unwrap();
+        let (items, next, ttl) = parse_page(&raw(&text), &most(10), 0).unwrap();
         assert_eq!(items[0], json!({"name": "a", "x": 1.0}));
         assert_eq!(items[1]["name"], "b");
         assert!(items[1]["inputSchema"].is_string());
@@ -153,14 +170,23 @@ mod tests {
     }
 
     #[test]
+    fn a_definition_over_the_limit_is_not_built() {
+        let limits = UpstreamLimits { definition_bytes: 60, ..UpstreamLimits::default() };
+        let long = "x".repeat(60);
+        let text = format!(r#"{{"tools":[{{"x":"{long}","name":"big"}},"{long}",{{"name":"small"}}]}}"#);
+        let (items, ..) = parse_page(&raw(&text), &limits, 0).unwrap();
+        assert_eq!(items, [oversize("big", 81), oversize("", 62), json!({"name": "small"})]);
+    }
+
+    #[test]
     fn a_page_that_is_no_page_fails_whole() {
         for text in
             ["[]", "{}", r#"{"tools":null}"#, r#"{"tools":{}}"#, r#"{"tools":[],"nextCursor":5}"#, r#"{"tools":[1,2]}"#]
         {
-            assert!(parse_page(&raw(text), 1).is_err(), "{text}");
+            assert!(parse_page(&raw(text), &most(1), 0).is_err(), "{text}");
         }
         for text in [r#"{"tools":[]}"#, r#"{"tools":[],"nextCursor":null}"#, r#"{"tools":[],"nextCursor":""}"#] {
-            assert_eq!(parse_page(&raw(text), 1).unwrap().1, None, "{text}");
+            assert_eq!(parse_page(&raw(text), &most(1), 1).unwrap().1, None, "{text}");
         }
     }
 }

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_engine::ProgressSink;
 
 use super::{
+    inbox::ClosingKind,
     link::{Failure, Link, Outgoing, far_future},
     settings::{Era, Timing},
 };
@@ -68,6 +69,18 @@ impl Session {
         let params = params(members, &ours)?;
         let outgoing = Outgoing { id, method, params, name, headers, deadline, cancel, progress, tell_cancel: true };
         self.link.request(outgoing).await
+    }
+
+    /// Ends the connection if the failure of a request says that it is of no more use, so that another is made.
+    pub(super) fn end_if_over(&self, failure: &Failure) {
+        let (text, kind) = match failure {
+            Failure::SessionExpired(text) => (text, ClosingKind::SessionExpired),
+            // 403 may be about one tool; 401 is about us.
+            Failure::NeedsCredentials { status: 401, text } => (text, ClosingKind::Permanent),
+            Failure::Unreachable(text) => (text, ClosingKind::Lost),
+            _ => return,
+        };
+        self.link.inbox().close(text.clone(), kind);
     }
 
     /// Whether requests carry headers that repeat arguments.

@@ -78,9 +78,14 @@ pub struct UpstreamLimits {
     pub message_bytes: usize,
     /// Largest result of a call, in bytes. Default 8 MiB (T16).
     pub result_bytes: usize,
-    /// Most tools in a listing; one with more is refused as a whole. Default 10,000.
+    /// Largest definition of a tool, in bytes as sent; a larger one is set aside alone, unbuilt. Default 256 KiB (T15).
+    pub definition_bytes: usize,
+    /// Largest listing, in bytes, all pages together; a larger one is refused as a whole. Default 64 MiB.
+    pub listing_bytes: usize,
+    /// Most tools in a listing; one with more is refused as a whole. Far above what the hub serves of one source, which
+    /// is cut there. Default 100,000.
     pub tools: usize,
-    /// Most pages of a listing. Default 100.
+    /// Most pages of a listing. Default 1,000.
     pub pages: usize,
     /// Most requests waiting for an answer. Default 256.
     pub in_flight: usize,
@@ -91,8 +96,10 @@ impl Default for UpstreamLimits {
         Self {
             message_bytes: crate::wire::DEFAULT_MAX_LINE,
             result_bytes: 8 * 1024 * 1024,
-            tools: 10_000,
-            pages: 100,
+            definition_bytes: 256 * 1024,
+            listing_bytes: 64 * 1024 * 1024,
+            tools: 100_000,
+            pages: 1_000,
             in_flight: 256,
         }
     }
@@ -161,8 +168,6 @@ pub struct UpstreamSettings {
     pub call_timeout: Duration,
     /// Start only when a tool is called, if last-known definitions are at hand.
     pub lazy: bool,
-    /// Texts to mask in everything said about the server, besides the credentials of `transport`.
-    pub secrets: Vec<String>,
     /// The binary whose `__guard` command ([`super::guard::run`]) ends the child when we are killed. Without it a killed gateway
     /// leaves its children to notice their closed stdin.
     pub guard: Option<PathBuf>,
@@ -182,7 +187,6 @@ impl UpstreamSettings {
             connect_timeout: Duration::from_secs(30),
             call_timeout: Duration::from_mins(5),
             lazy: false,
-            secrets: Vec::new(),
             guard: None,
             limits: UpstreamLimits::default(),
             timing: Timing::default(),

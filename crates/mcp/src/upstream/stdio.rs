@@ -222,7 +222,8 @@ async fn read(
             Ok(Some(Line::TooLong { bytes, head, tail })) => {
                 inbox.stray(&format!("a line of {bytes} bytes"), &head);
                 if let Some(id) = id_of_cut_answer(&head, &tail) {
-                    let text = format!("the answer is larger than the limit ({bytes} bytes); raise the message limit");
+                    let text =
+                        format!("the answer is larger than the limit ({bytes} bytes); raise limits.message_bytes");
                     inbox.fail(id, Failure::Unusable(text));
                 }
             }

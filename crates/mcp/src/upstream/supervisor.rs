@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::{
     sync::{Notify, watch},
+    task::JoinHandle,
     time::Instant,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -112,7 +113,8 @@ impl Upstream {
         });
         let upstream = Arc::new(Self { core: core.clone() });
         let publisher = hub.register(source, options, upstream.clone());
-        let supervisor = Supervisor { core: core.clone(), publisher, store, fingerprint, saved: None };
+        let supervisor =
+            Supervisor { core: core.clone(), publisher, store, fingerprint, saved: None, publishing: None };
         core.tracker.spawn(supervisor.run());
         upstream
     }
@@ -122,11 +124,6 @@ impl Upstream {
         self.core.cancel.cancel();
         self.core.tracker.close();
         self.core.tracker.wait().await;
-    }
-
-    /// Tries to connect at once if the server is down or was not started yet.
-    pub fn wake(&self) {
-        self.core.wanted.notify_one();
     }
 
     /// A look at the present state.
@@ -204,6 +201,8 @@ struct Supervisor {
     fingerprint: String,
     // Hash of the definitions in the store.
     saved: Option<ContentHash>,
+    // A publication that may still be under way although whoever began it was dropped.
+    publishing: Option<JoinHandle<()>>,
 }
 
 /// What comes after a connection.
@@ -211,6 +210,8 @@ enum Next {
     Stop,
     /// Connect again at once.
     Again,
+    /// The same, unless the connection before this one ended likewise.
+    Renew(String),
     /// Wait first.
     Wait {
         reason: String,
@@ -224,16 +225,16 @@ impl Supervisor {
         let known = self.publish_known().await;
         if known && self.core.settings.lazy {
             self.core.phase.send_replace(Phase::Resting);
-            self.state(SourceState::Ready);
+            self.state(SourceState::Ready).await;
             tokio::select! {
-                () = cancel.cancelled() => return self.stopped(),
+                () = cancel.cancelled() => return self.stopped().await,
                 () = self.core.wanted.notified() => {}
             }
         }
         let timing = self.core.settings.timing;
         let mut backoff = Backoff::new(timing.backoff_min, timing.backoff_max);
         let mut choice = self.core.settings.era;
-        let mut first = true;
+        let (mut first, mut renewed) = (true, false);
         loop {
             if !std::mem::take(&mut first) {
                 count(&self.core.facts.restarts);
@@ -255,14 +256,18 @@ impl Supervisor {
                 Err(trouble) => self.after_trouble(trouble, &mut choice),
             };
             if cancel.is_cancelled() {
-                return self.stopped();
+                return self.stopped().await;
             }
             if self.core.served.swap(false, Ordering::Relaxed) || started.elapsed() >= timing.healthy_after {
                 backoff.reset();
+                renewed = false;
             }
             let (reason, permanent) = match next {
-                Next::Stop => return self.stopped(),
+                Next::Stop => return self.stopped().await,
                 Next::Again => continue,
+                Next::Renew(_) if !std::mem::replace(&mut renewed, true) => continue,
+                // A server that forgets every session at once must not keep us busy.
+                Next::Renew(reason) => (reason, false),
                 Next::Wait { reason, permanent } => (reason, permanent),
             };
             let now = Instant::now();
@@ -271,12 +276,12 @@ impl Supervisor {
             } else {
                 (now + backoff.wait(), now + timing.backoff_min.min(WORTH_WAITING))
             };
-            self.down(&reason, retry_from);
+            self.down(&reason, retry_from).await;
             tokio::select! {
-                () = cancel.cancelled() => return self.stopped(),
+                () = cancel.cancelled() => return self.stopped().await,
                 () = tokio::time::sleep_until(until) => {}
                 () = self.core.wanted.notified() => tokio::select! {
-                    () = cancel.cancelled() => return self.stopped(),
+                    () = cancel.cancelled() => return self.stopped().await,
                     () = tokio::time::sleep_until(retry_from.min(until)) => {}
                 },
             }
@@ -286,6 +291,7 @@ impl Supervisor {
     fn after_trouble(&self, trouble: Trouble, choice: &mut EraChoice) -> Next {
         match trouble {
             Trouble::GreetLegacy { reason } => {
+                let reason = one_line(&self.core.mask.apply(&reason), REASON_CHARS);
                 tracing::debug!(source = %self.core.source, %reason, "greeting again without a probe");
                 *choice = EraChoice::Legacy;
                 Next::Again
@@ -350,7 +356,7 @@ impl Supervisor {
         let Some(Closing { reason, kind }) = closing else { return Next::Stop };
         match kind {
             ClosingKind::Ours => Next::Stop,
-            ClosingKind::SessionExpired => Next::Again,
+            ClosingKind::SessionExpired => Next::Renew(reason),
             ClosingKind::Lost => Next::Wait { reason: self.with_stderr(reason), permanent: false },
             ClosingKind::Permanent => Next::Wait { reason, permanent: true },
         }
@@ -397,7 +403,7 @@ impl Supervisor {
                     let reason = one_line(&self.core.mask.apply(&reason), REASON_CHARS);
                     tracing::warn!(source = %self.core.source, %reason, "listing failed");
                     self.core.facts.now.lock().last_error = Some(reason.clone());
-                    self.state(SourceState::Down { reason: format!("connected, but {reason}") });
+                    self.state(SourceState::Down { reason: format!("connected, but {reason}") }).await;
                     due = listed_at + pace;
                     pace = grown(pace);
                     continue;
@@ -454,32 +460,43 @@ impl Supervisor {
         }
     }
 
-    async fn publish(&self, state: SourceState, items: Vec<Value>, instructions: Option<String>, stale: bool) {
+    async fn publish(&mut self, state: SourceState, items: Vec<Value>, instructions: Option<String>, stale: bool) {
+        self.settle().await;
         *self.core.published.lock() = state.clone();
         let publisher = self.publisher.clone();
         // Checks every schema.
         let work = tokio::task::spawn_blocking(move || publisher.tools(state, items, instructions, stale));
-        if let Err(error) = work.await {
+        self.publishing = Some(work);
+        self.settle().await;
+    }
+
+    /// Waits for the publication that is under way. It cannot be called off, and must not overtake what is said after it.
+    async fn settle(&mut self) {
+        let Some(work) = &mut self.publishing else { return };
+        let done = work.await;
+        self.publishing = None;
+        if let Err(error) = done {
             tracing::error!(source = %self.core.source, %error, "publishing failed");
         }
     }
 
-    fn state(&self, state: SourceState) {
+    async fn state(&mut self, state: SourceState) {
+        self.settle().await;
         *self.core.published.lock() = state.clone();
         self.publisher.state(state);
     }
 
-    fn down(&self, reason: &str, retry_from: Instant) {
+    async fn down(&mut self, reason: &str, retry_from: Instant) {
         let reason = one_line(&self.core.mask.apply(reason), REASON_CHARS);
         tracing::warn!(source = %self.core.source, %reason, "down");
         self.core.facts.now.lock().last_error = Some(reason.clone());
-        self.state(SourceState::Down { reason: reason.clone() });
+        self.state(SourceState::Down { reason: reason.clone() }).await;
         self.core.phase.send_replace(Phase::Down { reason, retry_from });
     }
 
-    fn stopped(&self) {
+    async fn stopped(&mut self) {
         self.core.phase.send_replace(Phase::Stopped);
-        self.state(SourceState::Down { reason: "stopped".to_owned() });
+        self.state(SourceState::Down { reason: "stopped".to_owned() }).await;
     }
 
     /// A child usually says on stderr why it ends.

@@ -76,11 +76,6 @@ pub struct LineReader<R> {
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
-    /// Reads lines of at most [`DEFAULT_MAX_LINE`] bytes.
-    pub fn new(reader: R) -> Self {
-        Self::with_max(reader, DEFAULT_MAX_LINE)
-    }
-
     /// Reads lines of at most `max` bytes.
     pub fn with_max(reader: R, max: usize) -> Self {
         Self { reader, buffer: BytesMut::new(), scanned: 0, dropped: None, max, ended: false }
@@ -165,12 +160,8 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 
     /// Bytes of memory the reader holds.
-    pub fn capacity(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
         self.buffer.capacity()
-    }
-
-    /// Gives the reader back; what is buffered is lost.
-    pub fn into_inner(self) -> R {
-        self.reader
     }
 }

@@ -6,7 +6,8 @@ Keys (all optional):
                "garbage" (a reply that is no message), "late" (answers like a legacy server after 300 ms)
   startup      "hang", "garbage" (one broken line, then nothing), "exit" (status 3 and a line on stderr),
                a number (milliseconds before anything is read)
-  list         "pages", "repeat", "endless", "many", "error", "bad", "nolist", "notify", "slow", "huge"
+  list         "pages", "repeat", "endless", "many", "error", "bad", "nolist", "notify", "slow", "huge", "giant"
+  count        tools listed by "many" (default 2000)
   list_changed whether the capability is announced (default true)
   ignore_term, ignore_eof, silent_ping   booleans
   once         a file: the fault in "startup"/"probe"/"list" happens only while it does not exist; it is created then
@@ -88,11 +89,13 @@ def page(params):
     if how == "endless":
         return {"tools": [], "nextCursor": str(int(cursor or 0) + 1)}
     if how == "many":
-        return {"tools": [{"name": "t%d" % n, "inputSchema": {"type": "object"}} for n in range(100000)]}
+        return {"tools": [{"name": "t%d" % n, "inputSchema": {"type": "object"}} for n in range(S.get("count", 2000))]}
     if how == "bad":
         return {"tools": [tool("good"), {"name": "bad", "inputSchema": 5}, 7, tool("good", description="again"), {"inputSchema": {}}]}
     if how == "nolist":
         return {"items": []}
+    if how == "giant":
+        return {"tools": [tool("big", description="x" * 300000), tool("good")]}
     if how == "huge":
         return {"tools": [tool("big", description="x" * 3000000)]}
     if how == "notify":

@@ -197,7 +197,7 @@ pub(crate) fn tool(definition: &Value) -> Arc<Tool> {
     let source = Source::Mcp("fake".to_owned());
     let publisher = hub.register(source.clone(), SourceOptions::default(), Arc::new(Nothing));
     publisher.tools(SourceState::Ready, vec![definition.clone()], None, false);
-    hub.tool(&ToolId::new(source, definition["name"].as_str().unwrap())).unwrap()
+    hub.catalog().get(&ToolId::new(source, definition["name"].as_str().unwrap())).cloned().unwrap()
 }
 
 /// Keeps definitions in memory.

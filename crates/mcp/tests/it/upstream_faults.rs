@@ -22,6 +22,7 @@ fn kind(outcome: &Result<toolcrib_core::ToolResult, InvokeError>) -> &'static st
         Err(InvokeError::Cancelled) => "cancelled",
         Err(InvokeError::Unknown(_)) => "unknown",
         Err(InvokeError::BadAnswer(_)) => "bad answer",
+        Err(InvokeError::Broken(_)) => "broken",
     }
 }
 
@@ -201,7 +202,7 @@ async fn a_giant_line_fails_its_call_alone() {
         let before = resident();
         let outcome = rig.call("giant", json!({"bytes": 64 * 1024 * 1024, "first": first})).await;
         assert_eq!(kind(&outcome), "bad answer", "{outcome:?}");
-        assert!(outcome.unwrap_err().to_string().contains("larger than the limit"));
+        assert!(outcome.unwrap_err().to_string().contains("raise limits.message_bytes"));
         let growth = resident().saturating_sub(before);
         assert!(growth < 40 * 1024 * 1024, "grew by {growth} bytes");
         rig.works().await;

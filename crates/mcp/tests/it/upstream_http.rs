@@ -212,6 +212,66 @@ async fn a_forgotten_session_is_renewed_once() {
     }
 }
 
+/// A session that is gone shows without a call as well: in a listing, and when the standing stream is opened again.
+#[tokio::test]
+async fn a_forgotten_session_is_noticed_without_a_call() {
+    for where_it_shows in ["listing", "stream"] {
+        let (forgotten, signal) = (Arc::new(AtomicBool::new(false)), Arc::new(Notify::new()));
+        let (forget, announce) = (forgotten.clone(), signal.clone());
+        let web = Web::start(legacy, move |request| {
+            if request.rpc() == "initialize" {
+                forget.store(false, Ordering::Relaxed);
+            } else if request.verb != "DELETE" && forget.load(Ordering::Relaxed) {
+                return Some(status(404, "Session not found"));
+            }
+            let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+            let then = if where_it_shows == "listing" { Step::Message(changed) } else { Step::Cut };
+            (request.verb == "GET").then(|| Reply::Events(vec![Step::Await(announce.clone()), then, Step::Hold]))
+        })
+        .await;
+        let rig = Rig::start(web.settings());
+        rig.ready().await;
+        eventually(|| web.seen.lock().iter().any(|request| request.verb == "GET")).await;
+        forgotten.store(true, Ordering::Relaxed);
+        signal.notify_one();
+        eventually(|| web.count("initialize") == 2).await;
+        rig.ready().await;
+        rig.works().await;
+        assert_eq!((web.count("initialize"), rig.report().restarts), (2, 1), "{where_it_shows}");
+        rig.stop().await;
+    }
+}
+
+/// A server that has no standing stream may say so with the status of a session that is gone.
+#[tokio::test]
+async fn a_missing_stream_is_no_forgotten_session() {
+    let web = Web::start(legacy, |request| (request.verb == "GET").then(|| status(404, "Cannot GET /mcp"))).await;
+    let rig = Rig::start(web.settings());
+    rig.ready().await;
+    eventually(|| web.seen.lock().iter().any(|request| request.verb == "GET")).await;
+    rig.works().await;
+    assert_eq!(web.count("initialize"), 1);
+    rig.stop().await;
+}
+
+/// A server that forgets every session at once is waited for like any that does not work.
+#[tokio::test]
+async fn a_server_that_keeps_no_session_is_not_hammered() {
+    let web =
+        Web::start(legacy, |request| (request.rpc() == "tools/list").then(|| status(404, "Session not found"))).await;
+    let mut settings = web.settings();
+    settings.timing.backoff_min = Duration::from_mins(1);
+    settings.timing.backoff_max = Duration::from_mins(1);
+    let rig = Rig::start(settings);
+    let said = rig.until(
+        "down",
+        |entry| matches!(&entry.state, SourceState::Down { reason } if reason.starts_with("the session has ended")),
+    );
+    said.await;
+    assert_eq!(web.count("initialize"), 2);
+    rig.stop().await;
+}
+
 #[tokio::test]
 async fn credentials_that_expire_park_the_server() {
     let expired = Arc::new(AtomicBool::new(false));
@@ -325,7 +385,7 @@ async fn every_odd_answer_has_its_meaning() {
                 Err(InvokeError::Unknown(_)) => Kind::Unknown,
                 Err(InvokeError::BadAnswer(_)) => Kind::Bad,
                 Err(InvokeError::TimedOut(_)) => Kind::TimedOut,
-                Err(InvokeError::Cancelled) => panic!("{what}"),
+                Err(InvokeError::Cancelled | InvokeError::Broken(_)) => panic!("{what}"),
             };
             assert_eq!(&kind, expected, "{what}: {outcome:?}");
             let calls = web.seen.lock().iter().filter(|request| request.tool() == "odd").count();

@@ -1,12 +1,16 @@
 //! Eras, listings, last-known definitions, and what a call carries.
 
-use std::{sync::Arc, time::Duration};
+use std::{process::Command, sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use toolcrib_core::{Source, SourceState};
-use toolcrib_engine::{CallContext, InvokeError, StoredDefinitions};
-use toolcrib_mcp::upstream::{Era, EraChoice};
+use toolcrib_engine::{
+    BoxFuture, CallContext, DefinitionStore, Hub, InvokeError, SourceOptions, StoreError, StoredDefinitions,
+    hub::HubLimits,
+};
+use toolcrib_mcp::upstream::{Era, EraChoice, Upstream};
 
 use crate::upstream::{MemoryStore, PATIENCE, Rig, fake};
 
@@ -90,16 +94,21 @@ async fn a_listing_is_all_or_nothing_and_the_connection_survives_a_bad_one() {
     for (how, reason) in [
         ("repeat", "repeats the cursor 'same'"),
         ("endless", "more than 20 pages"),
-        ("many", "more tools than the limit"),
+        ("many", "more than 1000 tools"),
+        ("pages", "more than 1000 bytes"),
         ("error", "no list today"),
         ("nolist", "no 'tools'"),
         ("huge", "larger than the limit"),
     ] {
         let mut settings = fake(&json!({"list": how}));
         settings.limits.pages = 20;
+        settings.limits.tools = 1000;
         settings.limits.message_bytes = 8 * 1024 * 1024;
         if how == "huge" {
             settings.limits.message_bytes = 1024 * 1024;
+        }
+        if how == "pages" {
+            settings.limits.listing_bytes = 1000;
         }
         let rig = Rig::start(settings);
         let said = rig.down().await;
@@ -117,6 +126,71 @@ async fn one_bad_tool_is_set_aside_alone() {
     let entry = rig.ready().await;
     assert_eq!(entry.tools.iter().map(|tool| tool.name()).collect::<Vec<_>>(), ["good"]);
     assert_eq!(entry.quarantined.len(), 4);
+    rig.stop().await;
+}
+
+/// T15: a definition over the limit is set aside alone, with its size as the reason.
+#[tokio::test]
+async fn one_giant_tool_is_set_aside_alone() {
+    let store = Arc::new(MemoryStore::default());
+    let rig = Rig::with_store(fake(&json!({"list": "giant"})), Some(store.clone()));
+    let entry = rig.ready().await;
+    assert_eq!(entry.tools.iter().map(|tool| tool.name()).collect::<Vec<_>>(), ["good"]);
+    let [refused] = &*entry.quarantined else { panic!("{:?}", entry.quarantined) };
+    assert_eq!(refused.name, "big");
+    assert!(refused.reason.to_string().contains("too large: 3000"), "{}", refused.reason);
+    // Nor is it kept.
+    assert!(Value::from(store.kept.lock()["mcp:fake"].tools.clone()).to_string().len() < 1000);
+    rig.stop().await;
+}
+
+/// A server with more tools than are served of one is served up to that number.
+#[tokio::test]
+async fn a_long_listing_is_cut_and_not_refused() {
+    let hub = Hub::new(HubLimits { tools_per_source: 50, ..HubLimits::default() });
+    let settings = fake(&json!({"list": "many", "count": 200}));
+    let upstream = Upstream::spawn(settings, &hub, SourceOptions::default(), None, "print".to_owned());
+    let rig = Rig { hub, upstream };
+    let entry = rig.ready().await;
+    assert_eq!((entry.tools.len(), entry.quarantined.len()), (50, 1));
+    assert!(entry.quarantined[0].reason.to_string().contains("limits.tools_per_server"));
+    rig.works().await;
+    rig.stop().await;
+}
+
+/// Kills the child when its listing is kept, which is just before it is published.
+struct Killer(watch::Receiver<Option<i64>>);
+
+impl DefinitionStore for Killer {
+    fn load<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<Option<StoredDefinitions>, StoreError>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn save<'a>(&'a self, _: &'a str, _: StoredDefinitions) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let pid = self.0.clone().wait_for(Option::is_some).await.unwrap().unwrap();
+            Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
+            Ok(())
+        })
+    }
+
+    fn forget<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// A publication that takes its time does not outlive the news that the server is gone.
+#[tokio::test]
+async fn a_dead_server_is_not_shown_as_ready() {
+    let (tell, pid) = watch::channel(None);
+    let mut settings = fake(&json!({"list": "many", "count": 5000}));
+    settings.timing.backoff_min = Duration::from_mins(1);
+    settings.timing.backoff_max = Duration::from_mins(1);
+    let rig = Rig::with_store(settings, Some(Arc::new(Killer(pid))));
+    tell.send_replace(Some(rig.pid().await));
+    rig.down().await;
+    // All of the publication came before.
+    assert_eq!(rig.entry().tools.len(), 5000);
     rig.stop().await;
 }
 

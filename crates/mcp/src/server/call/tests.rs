@@ -37,10 +37,3 @@ fn legacy_clients_get_the_bytes_less_what_they_cannot_have() {
     legacy(r#"{"content":[ ],"structuredContent":["a"]}"#, r#"{"content":[{"type":"text","text":"[\"a\"]"}]}"#);
     legacy(r#"{"structuredContent":null,"_meta":{}}"#, r#"{"content":[{"type":"text","text":"null"}],"_meta":{}}"#);
 }
-
-#[test]
-fn a_request_for_input_does_not_reach_a_client_that_cannot_answer_it() {
-    let raw = RawValue::from_string(r#"{"resultType":"input_required","inputRequests":{}}"#.to_owned()).unwrap();
-    let shaped = shape(&ToolResult::from_raw(raw).unwrap(), Protocol::V2025_06_18);
-    assert!(shaped.contains(r#""isError":true"#) && !shaped.contains("inputRequests"), "{shaped}");
-}

@@ -44,7 +44,8 @@ fn media_type(response: &Response) -> String {
 
 /// The whole body, or a failure once it is larger than `max`.
 pub(super) async fn body(mut response: Response, max: usize) -> Result<Vec<u8>, Failure> {
-    let too_large = || Failure::Unusable(format!("the answer is larger than the limit of {max} bytes"));
+    let too_large =
+        || Failure::Unusable(format!("the answer is larger than the limit of {max} bytes; raise limits.message_bytes"));
     if response.content_length().is_some_and(|length| length > max as u64) {
         return Err(too_large());
     }

@@ -13,7 +13,7 @@ use super::{HttpLink, answer, own};
 use crate::{
     upstream::{
         backoff::Backoff,
-        inbox::Answer,
+        inbox::{Answer, ClosingKind},
         link::Failure,
         settings::{Era, Timing},
     },
@@ -124,7 +124,8 @@ impl HttpLink {
 
     fn too_long(&self) -> Ended {
         self.inbox.stray("an event over the message limit", b"");
-        let text = format!("the answer is larger than the limit of {} bytes", self.message_bytes);
+        let limit = self.message_bytes;
+        let text = format!("the answer is larger than the limit of {limit} bytes; raise limits.message_bytes");
         Ended::Answered(Err(Failure::Unusable(text)))
     }
 
@@ -135,11 +136,12 @@ impl HttpLink {
     }
 
     /// Keeps the standing stream of a legacy server open, for what it says unasked. Ends with the connection, or when the
-    /// server has no such stream.
+    /// server has no such stream. Ends the connection when the server has forgotten the session.
     pub(in super::super) async fn stand_by(self: Arc<Self>, timing: Timing) {
         let mut backoff = Backoff::new(timing.backoff_min.max(Duration::from_millis(20)), timing.backoff_max);
         let mut position = Position::default();
         let closed = self.inbox.closed().clone();
+        let mut stood = false;
         loop {
             let opened = tokio::select! {
                 () = closed.cancelled() => return,
@@ -147,6 +149,7 @@ impl HttpLink {
             };
             match opened {
                 Ok(mut response) => {
+                    stood = true;
                     let opened_at = tokio::time::Instant::now();
                     tokio::select! {
                         () = closed.cancelled() => return,
@@ -157,7 +160,15 @@ impl HttpLink {
                     }
                 }
                 Err(Failure::Status { status, .. }) if is_final(status) => return,
-                Err(Failure::SessionExpired(_) | Failure::NeedsCredentials { .. } | Failure::Rpc(_)) => return,
+                // Servers without such a stream answer 404 as well: that says something of the session only where there
+                // was a stream before.
+                Err(Failure::SessionExpired(text)) => {
+                    if stood {
+                        self.inbox.close(text, ClosingKind::SessionExpired);
+                    }
+                    return;
+                }
+                Err(Failure::NeedsCredentials { .. } | Failure::Rpc(_)) => return,
                 Err(_) => {}
             }
             let wait = backoff.wait().max(position.retry.unwrap_or_default().min(timing.backoff_max));

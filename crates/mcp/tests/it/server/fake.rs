@@ -38,6 +38,8 @@ pub(crate) struct Fake {
     /// Calls of `wait` that were cancelled.
     pub(crate) cancelled: Semaphore,
     pub(crate) lists: AtomicUsize,
+    /// Published once, after a list was made and before it is given out.
+    pub(crate) meanwhile: Mutex<Option<Vec<String>>>,
 }
 
 impl Fake {
@@ -49,6 +51,7 @@ impl Fake {
             release: Semaphore::new(0),
             cancelled: Semaphore::new(0),
             lists: AtomicUsize::new(0),
+            meanwhile: Mutex::new(None),
         })
     }
 
@@ -62,7 +65,13 @@ impl Fake {
 impl ToolService for Fake {
     fn list(&self, _: &Caller) -> ToolList {
         self.lists.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let tools = self.tools.lock();
+        let tools = self.tools.lock().clone();
+        if let Some(next) = self.meanwhile.lock().take() {
+            *self.tools.lock() = next;
+            self.generation.send_modify(|generation| *generation += 1);
+            // Long enough for others to notice.
+            std::thread::sleep(Duration::from_millis(20));
+        }
         let raw = tools.iter().map(|text| Arc::from(RawValue::from_string(text.clone()).unwrap()));
         ToolList { tools: raw.collect(), hash: tools.join(",") }
     }

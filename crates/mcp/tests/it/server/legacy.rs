@@ -1,6 +1,7 @@
 //! Revisions with a handshake.
 
-use toolcrib_mcp::server::{ServerOptions, StdioOptions};
+use tokio::sync::mpsc;
+use toolcrib_mcp::server::{Caller, Connection, Framing, Server, ServerOptions, StdioOptions};
 
 use super::fake::{Client, Fake};
 
@@ -217,6 +218,55 @@ async fn a_client_hears_of_a_change_only_when_its_list_is_another() {
     client.exchange(LIST, r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[2,3]}}"#).await;
     service.publish(&["2"]);
     assert_eq!(client.receive().await, CHANGED);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_while_a_list_is_given_out_is_told_after_it() {
+    const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let service = Fake::new(&["1"]);
+    let mut client = Client::legacy(&service, "2025-06-18").await;
+    *service.meanwhile.lock() = Some(vec!["2".to_owned()]);
+    client.exchange(LIST, r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[1]}}"#).await;
+    assert_eq!(client.receive().await, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+}
+
+#[tokio::test]
+async fn a_change_is_told_when_there_is_room_again() {
+    let service = Fake::new(&["1"]);
+    let server = Server::new(service.clone(), ServerOptions::default());
+    let (out, mut answers) = mpsc::channel(8);
+    let (events, mut told) = mpsc::channel(1);
+    let connection =
+        Connection::open(&server, Framing::Legacy, Caller::default(), server.admission(), Some(events.clone()));
+    for line in [
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}"#,
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#,
+    ] {
+        connection.take_bytes(line.as_bytes(), &out).await;
+        let answer = answers.recv().await.unwrap();
+        // Fills the one place.
+        let _ = events.try_send(answer);
+    }
+    for tools in [["2"], ["3"]] {
+        service.publish(&tools);
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    told.recv().await.unwrap();
+    let wait = std::time::Duration::from_secs(5);
+    let note = tokio::time::timeout(wait, told.recv()).await.expect("told").unwrap();
+    assert_eq!(note.json, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    // Once: it is about the list as it is now. What waits with a stream that is replaced is told on the next one.
+    service.publish(&["4"]);
+    let (later, mut told_later) = mpsc::channel(1);
+    events.try_send(note.clone()).unwrap();
+    connection.attach_events(later);
+    let again = tokio::time::timeout(wait, told_later.recv()).await.expect("told").unwrap();
+    assert_eq!(again.json, note.json);
+    drop(events);
+    assert_eq!(told.recv().await.unwrap().json, note.json);
+    assert!(told.recv().await.is_none(), "the stream before has ended");
+    connection.close();
+    assert!(told_later.recv().await.is_none());
 }
 
 #[tokio::test]
