@@ -32,7 +32,7 @@ pub(crate) enum Command {
     /// Serve all tools to MCP clients.
     Serve(ServeArgs),
     /// List the tools in effect.
-    Tools(ToolsArgs),
+    Tools(LookArgs),
     /// Show what tool_search would answer.
     Search(SearchArgs),
     /// Show what tool_describe would answer.
@@ -44,7 +44,7 @@ pub(crate) enum Command {
     /// Say why a tool is shown, deferred, hidden or quarantined.
     Explain(ExplainArgs),
     /// Check configuration, sources and store, and say what is wrong.
-    Doctor(DoctorArgs),
+    Doctor(LookArgs),
     /// Measure how well tools are found, on labelled queries.
     ///
     /// Needs no configuration and starts no server. A line of --tools is {"id","name","description","parameters","server"};
@@ -86,12 +86,18 @@ pub(crate) struct SourceArgs {
     pub(crate) disclosure: Option<DisclosureMode>,
 }
 
-/// How long a one-shot command waits.
+/// What all one-shot commands take.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct WaitArgs {
+pub(crate) struct LookArgs {
+    /// Where tools come from.
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
     /// Wait at most this many seconds for servers to start.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) wait: u64,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// When tools are deferred.
@@ -133,20 +139,6 @@ pub(crate) struct ServeArgs {
     pub(crate) trust: Option<TrustLevel>,
 }
 
-/// `tools`.
-#[derive(Debug, Args)]
-pub(crate) struct ToolsArgs {
-    /// Where tools come from.
-    #[command(flatten)]
-    pub(crate) sources: SourceArgs,
-    /// How long to wait.
-    #[command(flatten)]
-    pub(crate) wait: WaitArgs,
-    /// Print one JSON document.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
 /// `search`.
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
@@ -159,15 +151,9 @@ pub(crate) struct SearchArgs {
     /// Say of each match why it was found.
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Where tools come from.
+    /// Where tools come from, how long to wait, how to print.
     #[command(flatten)]
-    pub(crate) sources: SourceArgs,
-    /// How long to wait.
-    #[command(flatten)]
-    pub(crate) wait: WaitArgs,
-    /// Print one JSON document.
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) look: LookArgs,
 }
 
 /// `show`.
@@ -175,15 +161,9 @@ pub(crate) struct SearchArgs {
 pub(crate) struct ShowArgs {
     /// The tool's exposed name.
     pub(crate) name: String,
-    /// Where tools come from.
+    /// Where tools come from, how long to wait, how to print.
     #[command(flatten)]
-    pub(crate) sources: SourceArgs,
-    /// How long to wait.
-    #[command(flatten)]
-    pub(crate) wait: WaitArgs,
-    /// Print one JSON document.
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) look: LookArgs,
 }
 
 /// `call`.
@@ -193,18 +173,12 @@ pub(crate) struct CallArgs {
     pub(crate) name: String,
     /// Its arguments as a JSON object; `-` reads them from standard input.
     pub(crate) arguments: Option<String>,
-    /// Where tools come from.
+    /// Where tools come from, how long to wait, how to print.
     #[command(flatten)]
-    pub(crate) sources: SourceArgs,
-    /// How long to wait.
-    #[command(flatten)]
-    pub(crate) wait: WaitArgs,
+    pub(crate) look: LookArgs,
     /// Whom calls are trusted to. Default: configured.
     #[arg(long, value_name = "LEVEL", value_enum)]
     pub(crate) trust: Option<TrustLevel>,
-    /// Print the whole result as one JSON document.
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// `assemble`.
@@ -220,15 +194,9 @@ pub(crate) struct AssembleArgs {
     /// The model, where the target depends on it.
     #[arg(long, value_name = "M")]
     pub(crate) model: Option<String>,
-    /// Where tools come from.
+    /// Where tools come from, how long to wait, how to print.
     #[command(flatten)]
-    pub(crate) sources: SourceArgs,
-    /// How long to wait.
-    #[command(flatten)]
-    pub(crate) wait: WaitArgs,
-    /// Print one JSON document.
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) look: LookArgs,
 }
 
 /// `explain`.
@@ -236,29 +204,9 @@ pub(crate) struct AssembleArgs {
 pub(crate) struct ExplainArgs {
     /// Exposed name, identity (mcp:SERVER/tool) or a server's own name; * for every tool.
     pub(crate) name: String,
-    /// Where tools come from.
+    /// Where tools come from, how long to wait, how to print.
     #[command(flatten)]
-    pub(crate) sources: SourceArgs,
-    /// How long to wait.
-    #[command(flatten)]
-    pub(crate) wait: WaitArgs,
-    /// Print one JSON document.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// `doctor`.
-#[derive(Debug, Args)]
-pub(crate) struct DoctorArgs {
-    /// Where tools come from.
-    #[command(flatten)]
-    pub(crate) sources: SourceArgs,
-    /// How long to wait.
-    #[command(flatten)]
-    pub(crate) wait: WaitArgs,
-    /// Print one JSON document.
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) look: LookArgs,
 }
 
 /// `eval`.

@@ -57,6 +57,7 @@ fn settings(config: &BuiltinConfig) -> anyhow::Result<BuiltinSettings> {
             },
             default_timeout: Duration::from_millis(config.command.timeout_ms),
             max_timeout: Duration::from_millis(config.command.timeout_ms),
+            guard: std::env::current_exe().ok(),
             ..CommandSettings::default()
         },
         fetch: config.fetch.enabled.then_some(policy),

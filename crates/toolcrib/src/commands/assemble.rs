@@ -2,40 +2,54 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::bail;
 use serde::Serialize;
 use serde_json::{Value, json};
-use toolcrib_core::assemble::TokenReport;
+use toolcrib_core::{
+    assemble::TokenReport,
+    render::{KeyMap, Loss, Refused, Rendered, Target, TooManyTools, render},
+};
 
 use crate::{args::AssembleArgs, exit::Exit, print, world::World};
 
 #[derive(Serialize)]
 struct Assembled<'a> {
-    target: &'a str,
-    tools: Vec<&'a Value>,
+    target: &'static str,
+    tools: &'a [Value],
     name_map: BTreeMap<&'a str, String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    key_maps: &'a BTreeMap<String, KeyMap>,
     tier: u8,
     listing_form: &'static str,
     tokens: TokenReport,
     trace: Vec<Value>,
-    losses: [Value; 0],
+    losses: &'a [Loss],
+    #[serde(skip_serializing_if = "<[Refused]>::is_empty")]
+    refused: &'a [Refused],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    too_many: Option<TooManyTools>,
     hash: String,
 }
 
 pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
-    if args.target != "mcp" {
-        bail!("--for {} is not a target of this version; use --for mcp", args.target);
-    }
-    let mut world = World::start(&args.sources, None)?;
+    let target: Target = args.target.parse()?;
+    let mut world = World::start(&args.look.sources, None)?;
     world.scope.context_length = args.context_length;
-    world.wait_all(args.wait.wait).await;
+    world.wait_all(args.look.wait).await;
     let view = world.view()?;
     let set = &view.set;
     let trace = world.engine.explain(&world.scope, "*")?;
+    let rendered = render(target, set.definitions.iter().map(|definition| &**definition));
+    let own_name: BTreeMap<&str, &str> =
+        rendered.names.iter().map(|(own, exposed)| (exposed.as_str(), own.as_str())).collect();
     let assembled = Assembled {
-        target: &args.target,
-        tools: set.definitions.iter().map(|definition| &**definition).collect(),
-        name_map: set.name_map().iter().map(|(name, id)| (name, id.to_string())).collect(),
+        target: target.name(),
+        tools: &rendered.tools,
+        name_map: set
+            .name_map()
+            .iter()
+            .map(|(name, id)| (own_name.get(name).copied().unwrap_or(name), id.to_string()))
+            .collect(),
+        key_maps: &rendered.key_maps,
         tier: set.disclosure.tier,
         listing_form: set.disclosure.form().word(),
         tokens: set.tokens,
@@ -50,10 +64,12 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
                 json!({"warning": format!("the {stage} stage names '{selector}', which matches no tool")})
             }))
             .collect(),
-        losses: [],
+        losses: &rendered.losses,
+        refused: &rendered.refused,
+        too_many: rendered.too_many,
         hash: set.hash.to_string(),
     };
-    if args.json {
+    if args.look.json {
         print::json(&assembled)?;
     } else {
         for definition in &set.definitions {
@@ -73,7 +89,26 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
             set.tools().len()
         ));
     }
+    warn(target, &rendered);
     world.warn_about_sources();
     world.stop().await;
     Ok(Exit::Done)
+}
+
+/// What the target cannot take as it is. Single losses are for `--json`.
+fn warn(target: Target, rendered: &Rendered) {
+    for refused in &rendered.refused {
+        print::note(format!("warning: {} is left out for {target}: {}", print::clean(&refused.tool), refused.reason));
+    }
+    if let Some(TooManyTools { count, limit }) = rendered.too_many {
+        print::note(format!(
+            "warning: {count} tools are more than the {limit} that {target} takes; deny some, or let disclosure defer them"
+        ));
+    }
+    if !rendered.losses.is_empty() {
+        print::note(format!(
+            "{} parts of schemas are said in another way for {target} (losses in --json)",
+            rendered.losses.len()
+        ));
+    }
 }

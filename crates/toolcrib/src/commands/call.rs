@@ -14,8 +14,8 @@ const MAX_ARGUMENTS: u64 = 16 * 1024 * 1024;
 
 pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
     let arguments = read_arguments(args.arguments.as_deref())?;
-    let world = World::start(&args.sources, args.trust)?;
-    world.wait_for_tool(&args.name, args.wait.wait).await;
+    let world = World::start(&args.look.sources, args.trust)?;
+    world.wait_for_tool(&args.name, args.look.wait).await;
     let cancel = CancellationToken::new();
     let mut request = CallRequest::new(&args.name, arguments, world.scope.clone(), Door::Cli);
     request.cancel = cancel.clone();
@@ -37,7 +37,7 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
         ));
     }
     match &report.reply {
-        CallReply::Result(result) if args.json => print::line(result.raw().get()),
+        CallReply::Result(result) if args.look.json => print::line(result.raw().get()),
         CallReply::Result(result) => {
             let text = result.to_text();
             if report.outcome == Outcome::Ok {
@@ -54,7 +54,7 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
             }
         }
         CallReply::Protocol { code, message, data } => {
-            if args.json {
+            if args.look.json {
                 print::json(&json!({"error": {"code": code, "message": message, "data": data}}))?;
             } else {
                 print::note(print::clean(message));

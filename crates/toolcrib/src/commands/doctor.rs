@@ -7,7 +7,7 @@ use serde_json::Value;
 use toolcrib_core::SourceState;
 use toolcrib_mcp::upstream::UpstreamReport;
 
-use crate::{args::DoctorArgs, exit::Exit, print, world::World};
+use crate::{args::LookArgs, exit::Exit, print, world::World};
 
 #[derive(Serialize)]
 struct Report {
@@ -28,9 +28,9 @@ struct Finding {
     message: String,
 }
 
-pub(crate) async fn run(args: DoctorArgs) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
     let world = World::start(&args.sources, None)?;
-    world.wait_all(args.wait.wait).await;
+    world.wait_all(args.wait).await;
     let loaded = world.loaded().await;
     let catalog = world.engine.hub().catalog();
     let view = world.view()?;

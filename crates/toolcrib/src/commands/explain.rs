@@ -3,10 +3,10 @@
 use crate::{args::ExplainArgs, exit::Exit, print, world::World};
 
 pub(crate) async fn run(args: ExplainArgs) -> anyhow::Result<Exit> {
-    let world = World::start(&args.sources, None)?;
-    world.wait_for_tool(&args.name, args.wait.wait).await;
+    let world = World::start(&args.look.sources, None)?;
+    world.wait_for_tool(&args.name, args.look.wait).await;
     let found = world.engine.explain(&world.scope, &args.name)?;
-    if args.json {
+    if args.look.json {
         let list: Vec<serde_json::Value> = found
             .iter()
             .map(|explanation| {

@@ -11,8 +11,8 @@ use toolcrib_engine::View;
 use crate::{args::SearchArgs, exit::Exit, print, world::World};
 
 pub(crate) async fn run(args: SearchArgs) -> anyhow::Result<Exit> {
-    let world = World::start(&args.sources, None)?;
-    world.wait_all(args.wait.wait).await;
+    let world = World::start(&args.look.sources, None)?;
+    world.wait_all(args.look.wait).await;
     let query = args.query.join(" ");
     let mut request = json!({"queries": [query]});
     if let Some(limit) = args.limit {
@@ -21,7 +21,7 @@ pub(crate) async fn run(args: SearchArgs) -> anyhow::Result<Exit> {
     let mut reply = world.engine.search(&world.scope, &request).await?.map_err(|error| anyhow!("{error}"))?;
     let matches = reply["results"][0]["matches"].as_array().cloned().unwrap_or_default();
     let explanations = if args.explain { explain(&query, &matches, &*world.view()?) } else { Vec::new() };
-    if args.json {
+    if args.look.json {
         if args.explain {
             let pairs = matches.iter().zip(&explanations);
             let pairs = pairs.map(|(hit, why)| (name(hit).to_owned(), why.as_ref().map_or(Value::Null, to_value)));

@@ -6,13 +6,13 @@ use toolcrib_core::bridge;
 use crate::{args::ShowArgs, exit::Exit, print, world::World};
 
 pub(crate) async fn run(args: ShowArgs) -> anyhow::Result<Exit> {
-    let world = World::start(&args.sources, None)?;
-    world.wait_for_tool(&args.name, args.wait.wait).await;
+    let world = World::start(&args.look.sources, None)?;
+    world.wait_for_tool(&args.name, args.look.wait).await;
     let view = world.view()?;
     let request = bridge::read_describe(&json!({"names": [args.name]}))?;
     let reply = bridge::describe_reply(&request, &view.set);
     let found = &reply.value["found"][0];
-    if args.json {
+    if args.look.json {
         print::json(&reply.value)?;
     } else if reply.nothing_found {
         let entry = &reply.value["not_found"][0];

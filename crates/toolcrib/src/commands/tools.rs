@@ -3,7 +3,7 @@
 use serde::Serialize;
 use toolcrib_core::assemble::Standing;
 
-use crate::{args::ToolsArgs, exit::Exit, print, world::World};
+use crate::{args::LookArgs, exit::Exit, print, world::World};
 
 #[derive(Serialize)]
 struct Row<'a> {
@@ -25,9 +25,9 @@ struct Report<'a> {
     tokens: toolcrib_core::assemble::TokenReport,
 }
 
-pub(crate) async fn run(args: ToolsArgs) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
     let world = World::start(&args.sources, None)?;
-    world.wait_all(args.wait.wait).await;
+    world.wait_all(args.wait).await;
     let view = world.view()?;
     let catalog = world.engine.hub().catalog();
     let rows: Vec<Row<'_>> = view
