@@ -123,7 +123,9 @@ impl Builtins {
                 Err(failure) => Err(failure),
             },
             "current_time" => arguments(name, raw).and_then(|arguments| current_time::run(&arguments)),
-            "kv_get" | "kv_set" | "kv_delete" | "kv_list" => key_values::run(&self.shared, name, raw).await,
+            "kv_get" | "kv_set" | "kv_delete" | "kv_list" => {
+                key_values::run(&self.shared, name, raw, &context.scope).await
+            }
             _ => Err(Failure::new(format!("there is no built-in tool '{name}'"))),
         };
         Ok(match outcome {

@@ -13,7 +13,7 @@ use super::{
     replace::replace,
 };
 
-/// Largest file that is edited: 10 MiB.
+/// Largest file that is edited, before and after: 10 MiB.
 const MAX_BYTES: u64 = 10 * 1024 * 1024;
 
 pub(crate) fn definition() -> Value {
@@ -78,6 +78,15 @@ pub(crate) fn run(shared: &Shared, arguments: &Arguments, stop: &Stop) -> Result
             )));
         }
         _ => {}
+    }
+    // Each occurrence is a place of its own in the text, so together they are no longer than it.
+    let grown = count.checked_mul(new_text.len()).and_then(|new| new.checked_add(text.len() - count * old_text.len()));
+    if grown.is_none_or(|bytes| bytes as u64 > MAX_BYTES) {
+        return Err(Failure::new(format!(
+            "replacing {count} occurrence{} would make '{path}' larger than {MAX_BYTES} bytes; use a shorter new_text or \
+             replace fewer",
+            if count == 1 { "" } else { "s" }
+        )));
     }
     stop.check()?;
     replace(&place, text.replace(&*old_text, &new_text).as_bytes())?;

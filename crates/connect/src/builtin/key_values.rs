@@ -1,7 +1,10 @@
 //! `kv_get`, `kv_set`, `kv_delete`, `kv_list`: a small memory that outlives the process.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
+use toolcrib_core::Scope;
 use toolcrib_engine::StoreError;
 
 use super::{
@@ -71,9 +74,9 @@ struct Page {
     after: Option<String>,
 }
 
-pub(crate) async fn run(shared: &Shared, tool: &str, raw: &RawValue) -> Result<String, Failure> {
+pub(crate) async fn run(shared: &Shared, tool: &str, raw: &RawValue, scope: &Scope) -> Result<String, Failure> {
     let settings = &shared.settings.key_values;
-    let (store, namespace) = (&shared.store, settings.namespace.as_str());
+    let (store, namespace) = (&shared.store, &*namespace(&settings.namespace, scope));
     let failed = |error: StoreError| Failure::new(error.to_string());
     match tool {
         "kv_get" => {
@@ -114,6 +117,18 @@ pub(crate) async fn run(shared: &Shared, tool: &str, raw: &RawValue) -> Result<S
             Ok(keys.join("\n"))
         }
     }
+}
+
+/// Where a caller's values are: apart by tenant and user. Somebody without either, as on a single-user machine, has
+/// the plain namespace.
+fn namespace<'a>(plain: &'a str, scope: &Scope) -> Cow<'a, str> {
+    let user = scope.user.as_deref().unwrap_or_default();
+    if scope.tenant.is_empty() && user.is_empty() {
+        return plain.into();
+    }
+    // The separator must not come out of a name, else ("a␟b", "c") would be ("a", "b␟c").
+    let part = |name: &str| name.replace('\u{1e}', "\u{1e}0").replace('\u{1f}', "\u{1e}1");
+    format!("{plain}\u{1f}{}\u{1f}{}", part(&scope.tenant), part(user)).into()
 }
 
 fn check_key(key: &str) -> Result<(), Failure> {

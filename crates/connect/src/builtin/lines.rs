@@ -5,6 +5,11 @@ use std::{
     io::{self, BufRead, BufReader},
 };
 
+use super::{blocking::Stop, failure::Failure};
+
+/// Bytes read between two questions whether anybody still waits.
+const UNASKED: usize = 1024 * 1024;
+
 /// Bytes looked at to tell text from binary.
 const SNIFFED: usize = 8 * 1024;
 
@@ -26,19 +31,23 @@ pub(crate) struct Line {
 }
 
 /// A text file as lines.
-pub(crate) struct Lines {
+pub(crate) struct Lines<'a> {
     reader: BufReader<File>,
+    stop: &'a Stop,
+    // Bytes since it was last asked.
+    unasked: usize,
 }
 
-impl Lines {
+impl<'a> Lines<'a> {
     /// Starts reading; `None` if the beginning holds a NUL byte, as no text does.
-    pub(crate) fn of_text(file: File) -> io::Result<Option<Self>> {
+    pub(crate) fn of_text(file: File, stop: &'a Stop) -> io::Result<Option<Self>> {
         let mut reader = BufReader::with_capacity(SNIFFED, file);
         let binary = reader.fill_buf()?.contains(&0);
-        Ok((!binary).then_some(Self { reader }))
+        Ok((!binary).then_some(Self { reader, stop, unasked: 0 }))
     }
 
     /// Reads the next line into `buffer` (emptied first), at most `cap` bytes of it. `None` at the end of the file.
+    /// Fails in the midst of it when nobody waits for the call any more: one line may be as long as a disk.
     pub(crate) fn next(&mut self, buffer: &mut Vec<u8>, cap: usize) -> io::Result<Option<Line>> {
         buffer.clear();
         let mut cut = false;
@@ -56,6 +65,11 @@ impl Lines {
             buffer.extend_from_slice(&part[..part.len().min(room)]);
             let used = part.len() + usize::from(break_at.is_some());
             self.reader.consume(used);
+            self.unasked += used;
+            if self.unasked >= UNASKED {
+                self.unasked = 0;
+                self.stop.check().map_err(|Failure(text)| io::Error::other(text))?;
+            }
             if break_at.is_some() {
                 return Ok(Some(Line { end: LineEnd::Break, cut }));
             }

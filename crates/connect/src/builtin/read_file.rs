@@ -43,7 +43,7 @@ pub(crate) fn run(shared: &Shared, arguments: &Arguments, stop: &Stop) -> Result
     let place = shared.roots.place(&arguments.path)?;
     let file = place.open_file()?;
     let failed = |error| place.failure(&error);
-    let Some(mut lines) = Lines::of_text(file).map_err(failed)? else {
+    let Some(mut lines) = Lines::of_text(file, stop).map_err(failed)? else {
         return Err(Failure::new(format!("'{}' is not a text file (it contains NUL bytes)", arguments.path)));
     };
     // A character takes four bytes at most.

@@ -85,7 +85,7 @@ impl Roots {
     /// Finds the root a path belongs to. A relative path counts from the first root.
     pub(crate) fn place(&self, path: &str) -> Result<Place<'_>, Failure> {
         let Some(first) = self.roots.first() else {
-            return Err(Failure::new("no folder is allowed: name one under roots in the configuration"));
+            return Err(Failure::new("no folder is allowed: name one in builtin.files.roots"));
         };
         if path.is_empty() {
             return Err(Failure::new("the path is empty; '.' is the first allowed folder"));

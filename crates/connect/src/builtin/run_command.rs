@@ -1,11 +1,18 @@
 //! `run_command`: one program with its arguments, never a shell.
 //!
 //! The program leads a process group of its own, which is ended as a whole when the command is done, its time is up or
-//! nobody waits any more. A descendant that leaves the group on purpose escapes that.
+//! nobody waits any more. With a guard ([`leash`]) it also ends when this process is killed, and on Linux so does a
+//! descendant that left the group; without one, such a descendant goes on.
 
-use std::{fmt::Write, path::PathBuf, process::Stdio, sync::Arc, time::Duration};
+use std::{
+    env,
+    fmt::Write,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::Arc,
+    time::Duration,
+};
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::{
@@ -20,11 +27,13 @@ use super::{
     Shared, blocking,
     definition::{Behaviour, define},
     failure::Failure,
-    settings::Commands,
+    settings::{CommandSettings, Commands},
 };
 
+mod leash;
 mod output;
 
+use leash::{Leash, guarded};
 use output::Kept;
 
 /// Time between asking a command to end and ending it.
@@ -68,19 +77,21 @@ pub(crate) async fn run(
     arguments: Arguments,
     context: &CallContext,
 ) -> Result<ToolResult, InvokeError> {
-    let (mut child, limit) = match start(shared, &arguments, context).await {
+    let (mut child, mut leash, limit) = match start(shared, &arguments, context).await {
         Ok(started) => started,
         Err(Failure(text)) => return Ok(ToolResult::error(text)),
     };
-    let mut group = Group::of(&child);
+    let passed_on = leash.is_guard();
     let kept = shared.settings.commands.output_chars;
     let (mut out, mut err) = (Kept::new(kept), Kept::new(kept));
     let end = {
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let drained = async { tokio::join!(drain(stdout, &mut out), drain(stderr, &mut err)) };
-        supervise(&mut child, &mut group, drained, Instant::now() + limit).await
+        supervise(&mut child, &mut leash, drained, Instant::now() + limit).await
     };
     let mut text = match &end {
+        // A guard exits as a shell does for what a signal ended; the command may also have chosen that number itself.
+        End::Exited(code @ 129..=192) if passed_on => format!("exit code {code} (as after signal {})", code - 128),
         End::Exited(code) => format!("exit code {code}"),
         End::Killed(signal) => format!("ended by signal {signal}"),
         End::TimedOut => format!(
@@ -102,7 +113,7 @@ async fn start(
     shared: &Arc<Shared>,
     arguments: &Arguments,
     context: &CallContext,
-) -> Result<(Child, Duration), Failure> {
+) -> Result<(Child, Leash, Duration), Failure> {
     let settings = &shared.settings.commands;
     let name = arguments.command.as_str();
     match &settings.allowed {
@@ -128,7 +139,22 @@ async fn start(
     let available = context.remaining().mul_f32(0.9).max(Duration::from_millis(1));
     let limit = asked.min(settings.max_timeout).min(available);
 
-    let mut command = Command::new(name);
+    let folder = working_folder(shared, arguments.cwd.clone(), context).await?;
+    let not_found = || {
+        Failure::new(format!(
+            "there is no program '{name}'; give one program as command, its arguments in args (no shell is used)"
+        ))
+    };
+    let cannot_start = |error: std::io::Error| Failure::new(format!("'{name}' cannot be started: {error}"));
+    let (mut command, held) = match &settings.guard {
+        // A guard would find out too, but only say so on the command's own standard error.
+        Some(_) if !is_found(settings, name, folder.as_deref()) => return Err(not_found()),
+        Some(binary) => {
+            let (command, reader, leash) = guarded(binary, name).map_err(cannot_start)?;
+            (command, Some((reader, leash)))
+        }
+        None => (Command::new(name), None),
+    };
     command
         .args(&arguments.args)
         .env_clear()
@@ -137,17 +163,32 @@ async fn start(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)
-        .kill_on_drop(true);
-    if let Some(folder) = working_folder(shared, arguments.cwd.clone(), context).await? {
+        // A guard notices by itself and needs to live to end the tree.
+        .kill_on_drop(held.is_none());
+    if let Some(folder) = folder {
         command.current_dir(folder);
     }
-    let child = command.spawn().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Failure::new(format!(
-            "there is no program '{name}'; give one program as command, its arguments in args (no shell is used)"
-        )),
-        _ => Failure::new(format!("'{name}' cannot be started: {error}")),
+    let child = command.spawn().map_err(|error| match (error.kind(), &settings.guard) {
+        (std::io::ErrorKind::NotFound, None) => not_found(),
+        (_, None) => cannot_start(error),
+        (_, Some(guard)) => {
+            Failure::new(format!("'{name}' cannot be started: the guard {} does not run: {error}", guard.display()))
+        }
     })?;
-    Ok((child, limit))
+    let leash = held.map_or_else(|| Leash::group(&child), |(_reader, leash)| leash);
+    Ok((child, leash, limit))
+}
+
+/// Whether there is a file where the system would look for the program: in the search path of the command's own
+/// environment, or as seen from its folder if the name holds a slash.
+fn is_found(settings: &CommandSettings, name: &str, folder: Option<&Path>) -> bool {
+    let from_folder = |path: &Path| folder.map_or_else(|| path.to_owned(), |folder| folder.join(path)).is_file();
+    if name.contains('/') {
+        return from_folder(Path::new(name));
+    }
+    let path = settings.environment.iter().rev().find(|(name, _)| name == "PATH");
+    // Without one the system has a search path of its own.
+    path.is_none_or(|(_, path)| env::split_paths(path).any(|part| from_folder(&part.join(name))))
 }
 
 /// The folder asked for, which must be an allowed one, else the first allowed one, if any.
@@ -176,7 +217,7 @@ enum End {
 }
 
 /// Waits for the command, or ends it; then waits a little for what is still in the pipes.
-async fn supervise(child: &mut Child, group: &mut Group, drained: impl Future, end: Instant) -> End {
+async fn supervise(child: &mut Child, leash: &mut Leash, drained: impl Future, end: Instant) -> End {
     tokio::pin!(drained);
     let mut dry = false;
     let status = loop {
@@ -193,7 +234,7 @@ async fn supervise(child: &mut Child, group: &mut Group, drained: impl Future, e
         },
         Some(Err(error)) => End::Lost(error.to_string()),
         None => {
-            group.signal(Signal::TERM);
+            let patience = leash.ask();
             let ended = async {
                 loop {
                     tokio::select! {
@@ -202,13 +243,14 @@ async fn supervise(child: &mut Child, group: &mut Group, drained: impl Future, e
                     }
                 }
             };
-            let _ = timeout(GRACE, ended).await;
+            let _ = timeout(patience, ended).await;
             End::TimedOut
         }
     };
     // Whatever the command left behind goes with it.
-    group.end();
+    leash.end();
     if how == End::TimedOut {
+        let _ = child.start_kill();
         let _ = child.wait().await;
     }
     if !dry {
@@ -222,33 +264,5 @@ async fn drain(stream: Option<impl AsyncRead + Unpin>, kept: &mut Kept) {
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(read @ 1..) = stream.read(&mut buffer).await {
         kept.push(&buffer[..read]);
-    }
-}
-
-/// The command's process group. Dropping it ends every process in it, which is what happens when a call is cancelled.
-struct Group(Option<Pid>);
-
-impl Group {
-    fn of(child: &Child) -> Self {
-        Self(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw))
-    }
-
-    fn signal(&self, signal: Signal) {
-        if let Some(leader) = self.0 {
-            // Fails when everything has ended already.
-            let _ = kill_process_group(leader, signal);
-        }
-    }
-
-    /// Ends what is left of the group. Done once: later its number may belong to others.
-    fn end(&mut self) {
-        self.signal(Signal::KILL);
-        self.0 = None;
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.end();
     }
 }

@@ -97,7 +97,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// Searches a file; one that cannot be read to its end counts as far as it was read, a binary one not at all.
     fn file(&mut self, file: File, shown: &str) -> Result<ControlFlow<()>, Failure> {
-        let Ok(Some(mut lines)) = Lines::of_text(file) else { return Ok(ControlFlow::Continue(())) };
+        let Ok(Some(mut lines)) = Lines::of_text(file, self.stop) else { return Ok(ControlFlow::Continue(())) };
         let mut buffer = Vec::new();
         let mut number = 0_u64;
         while let Ok(Some(_)) = lines.next(&mut buffer, MAX_LINE_BYTES) as io::Result<_> {
@@ -121,6 +121,8 @@ impl Search<'_> {
             }
             self.lines.push(format!("{shown}:{number}: {part}"));
         }
+        // Reading may also have ended because nobody waits any more.
+        self.stop.check()?;
         Ok(ControlFlow::Continue(()))
     }
 }

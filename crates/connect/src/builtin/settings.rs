@@ -1,6 +1,6 @@
 //! Settings of the built-in tools.
 
-use std::{env, ffi::OsString, time::Duration};
+use std::{env, ffi::OsString, path::PathBuf, time::Duration};
 
 use super::Root;
 use crate::net::EgressPolicy;
@@ -83,6 +83,9 @@ pub struct CommandSettings {
     pub output_chars: usize,
     /// The whole environment of the command. Default: [`CommandSettings::inherited_environment`].
     pub environment: Vec<(OsString, OsString)>,
+    /// The binary whose `__guard` command ends the command with all it started when this process is killed outright.
+    /// An absolute path. Default none: what runs then goes on.
+    pub guard: Option<PathBuf>,
 }
 
 impl Default for CommandSettings {
@@ -93,6 +96,7 @@ impl Default for CommandSettings {
             max_timeout: Duration::from_mins(10),
             output_chars: 30_000,
             environment: Self::inherited_environment(),
+            guard: None,
         }
     }
 }

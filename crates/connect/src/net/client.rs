@@ -29,7 +29,7 @@ pub enum EgressError {
     #[error("{0}")]
     Refused(#[from] UrlRefusal),
     /// The name leads to addresses that may not be reached.
-    #[error("{0}; only hosts named in the private_hosts setting may be reached there")]
+    #[error("{0}; only hosts named in builtin.fetch.allow_hosts may be reached there")]
     Blocked(String),
     /// Redirected too often.
     #[error("more than {0} redirects")]

@@ -180,7 +180,7 @@ pub enum UrlRefusal {
     NoHost,
     /// A host that may not be reached.
     #[error(
-        "{host} is not a public address ({class}); only hosts named in the private_hosts setting may be reached there"
+        "{host} is not a public address ({class}); only hosts named in builtin.fetch.allow_hosts may be reached there"
     )]
     Address {
         /// The host as the request had it.

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -12,6 +13,11 @@ use toolcrib_engine::{CallContext, InvokeError};
 
 use crate::tools::Tools;
 
+/// The guard that `toolcrib` brings along.
+pub(crate) fn guard() -> PathBuf {
+    env!("CARGO_BIN_EXE_toolcrib-connect-guard").into()
+}
+
 fn tools_with(commands: CommandSettings) -> (TempDir, Tools) {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("sub")).unwrap();
@@ -20,45 +26,52 @@ fn tools_with(commands: CommandSettings) -> (TempDir, Tools) {
     (folder, tools)
 }
 
-fn tools() -> (TempDir, Tools) {
-    tools_with(CommandSettings { allowed: Commands::Any, ..CommandSettings::default() })
+/// The tools without and with a guard; what a caller sees is nearly the same.
+fn both() -> [(TempDir, Tools); 2] {
+    [None, Some(guard())]
+        .map(|guard| tools_with(CommandSettings { allowed: Commands::Any, guard, ..CommandSettings::default() }))
 }
 
-fn shell(script: &str) -> Value {
+pub(crate) fn shell(script: &str) -> Value {
     json!({"command": "sh", "args": ["-c", script]})
 }
 
 #[tokio::test]
 async fn output_and_exit_code_come_back() {
-    let (folder, tools) = tools();
-    assert_eq!(
-        tools.ok("run_command", json!({"command": "echo", "args": ["a  b"]})).await,
-        "exit code 0\nstdout:\na  b"
-    );
-    assert_eq!(tools.ok("run_command", json!({"command": "true"})).await, "exit code 0");
-    let text = tools.err("run_command", shell("echo out; echo err >&2; exit 3")).await;
-    assert_eq!(text, "exit code 3\nstdout:\nout\nstderr:\nerr");
-    assert_eq!(tools.err("run_command", shell("kill -9 $$")).await, "ended by signal 9");
-    let root = folder.path().canonicalize().unwrap();
-    assert_eq!(
-        tools.ok("run_command", json!({"command": "pwd"})).await,
-        format!("exit code 0\nstdout:\n{}", root.display())
-    );
-    let text = tools.ok("run_command", json!({"command": "pwd", "cwd": "sub"})).await;
-    assert!(text.ends_with("/sub"), "{text}");
-    assert_eq!(tools.ok("run_command", json!({"command": "cat"})).await, "exit code 0", "no input is waited for");
+    for (folder, tools) in both() {
+        assert_eq!(
+            tools.ok("run_command", json!({"command": "echo", "args": ["a  b"]})).await,
+            "exit code 0\nstdout:\na  b"
+        );
+        assert_eq!(tools.ok("run_command", json!({"command": "true"})).await, "exit code 0");
+        let text = tools.err("run_command", shell("echo out; echo err >&2; exit 3")).await;
+        assert_eq!(text, "exit code 3\nstdout:\nout\nstderr:\nerr");
+        let text = tools.err("run_command", shell("kill -9 $$")).await;
+        assert!(["ended by signal 9", "exit code 137 (as after signal 9)"].contains(&&*text), "{text}");
+        let root = folder.path().canonicalize().unwrap();
+        assert_eq!(
+            tools.ok("run_command", json!({"command": "pwd"})).await,
+            format!("exit code 0\nstdout:\n{}", root.display())
+        );
+        let text = tools.ok("run_command", json!({"command": "pwd", "cwd": "sub"})).await;
+        assert!(text.ends_with("/sub"), "{text}");
+        assert_eq!(tools.ok("run_command", json!({"command": "cat"})).await, "exit code 0", "no input is waited for");
+    }
 }
 
 // T10: arguments are arguments.
 #[tokio::test]
 async fn no_shell_is_in_between() {
-    let (folder, tools) = tools();
-    for hostile in ["$(touch pwned)", "; touch pwned", "`touch pwned`", "a\ntouch pwned", "-n", "> pwned", "*"] {
-        let text = tools.ok("run_command", json!({"command": "printf", "args": ["%s", hostile]})).await;
-        assert_eq!(text, format!("exit code 0\nstdout:\n{hostile}"));
+    for (folder, tools) in both() {
+        for hostile in ["$(touch pwned)", "; touch pwned", "`touch pwned`", "a\ntouch pwned", "-n", "> pwned", "*"] {
+            let text = tools.ok("run_command", json!({"command": "printf", "args": ["%s", hostile]})).await;
+            assert_eq!(text, format!("exit code 0\nstdout:\n{hostile}"));
+        }
+        assert!(
+            tools.err("run_command", json!({"command": "echo hi; touch pwned"})).await.contains("there is no program")
+        );
+        assert!(!folder.path().join("pwned").exists());
     }
-    assert!(tools.err("run_command", json!({"command": "echo hi; touch pwned"})).await.contains("there is no program"));
-    assert!(!folder.path().join("pwned").exists());
 }
 
 #[tokio::test]
@@ -89,20 +102,22 @@ async fn the_environment_is_what_settings_say() {
 
 #[tokio::test]
 async fn mistakes_say_what_to_do() {
-    let (_folder, tools) = tools();
-    let cases = [
-        (json!({"command": "no-such-program-here"}), "there is no program"),
-        (json!({"command": ""}), "empty"),
-        (json!({"command": "echo", "args": ["a\0b"]}), "NUL"),
-        (json!({"command": "echo", "args": vec!["x"; 1_001]}), "more than 1000 arguments"),
-        (json!({"command": "echo", "args": ["x".repeat(200_000)]}), "131072 bytes"),
-        (json!({"command": "echo", "cwd": "/etc"}), "outside the allowed folders"),
-        (json!({"command": "echo", "cwd": "none"}), "does not exist"),
-        (json!({"command": "echo", "args": "x"}), "invalid type"),
-    ];
-    for (arguments, part) in cases {
-        let text = tools.err("run_command", arguments).await;
-        assert!(text.contains(part), "{text}");
+    for (_folder, tools) in both() {
+        let cases = [
+            (json!({"command": "no-such-program-here"}), "there is no program"),
+            (json!({"command": "./no-such-program-here"}), "there is no program"),
+            (json!({"command": ""}), "empty"),
+            (json!({"command": "echo", "args": ["a\0b"]}), "NUL"),
+            (json!({"command": "echo", "args": vec!["x"; 1_001]}), "more than 1000 arguments"),
+            (json!({"command": "echo", "args": ["x".repeat(200_000)]}), "131072 bytes"),
+            (json!({"command": "echo", "cwd": "/etc"}), "outside the allowed folders"),
+            (json!({"command": "echo", "cwd": "none"}), "does not exist"),
+            (json!({"command": "echo", "args": "x"}), "invalid type"),
+        ];
+        for (arguments, part) in cases {
+            let text = tools.err("run_command", arguments).await;
+            assert!(text.contains(part), "{text}");
+        }
     }
 }
 
@@ -114,8 +129,8 @@ fn runs(marker: &str) -> bool {
     })
 }
 
-async fn eventually_gone(marker: &str) {
-    for _ in 0..200 {
+pub(crate) async fn eventually_gone(marker: &str) {
+    for _ in 0..500 {
         if !runs(marker) {
             return;
         }
@@ -126,56 +141,60 @@ async fn eventually_gone(marker: &str) {
 
 #[tokio::test]
 async fn the_whole_tree_ends_when_time_is_up() {
-    let (_folder, tools) = tools();
-    // A number of seconds nobody else sleeps for marks the processes.
-    let mut call = shell("echo begun; sleep 86411 & sleep 86411; echo never");
-    call["timeout_ms"] = json!(1_000);
-    let started = Instant::now();
-    let text = tools.err("run_command", call).await;
-    assert!(text.starts_with("timed out after 1000 ms") && text.ends_with("stdout:\nbegun"), "{text}");
-    assert!(started.elapsed() < Duration::from_secs(5));
-    eventually_gone("86411").await;
+    for (_folder, tools) in both() {
+        // A number of seconds nobody else sleeps for marks the processes.
+        let mut call = shell("echo begun; sleep 86411 & sleep 86411; echo never");
+        call["timeout_ms"] = json!(1_000);
+        let started = Instant::now();
+        let text = tools.err("run_command", call).await;
+        assert!(text.starts_with("timed out after 1000 ms") && text.ends_with("stdout:\nbegun"), "{text}");
+        assert!(started.elapsed() < Duration::from_secs(5));
+        eventually_gone("86411").await;
+    }
 }
 
 #[tokio::test]
 async fn one_that_ignores_the_request_to_end_is_ended_all_the_same() {
-    let (_folder, tools) = tools();
-    let mut call = shell("trap '' TERM; sleep 86412 & wait; sleep 86412");
-    call["timeout_ms"] = json!(50);
-    tools.err("run_command", call).await;
-    eventually_gone("86412").await;
+    for (_folder, tools) in both() {
+        let mut call = shell("trap '' TERM; sleep 86412 & wait; sleep 86412");
+        call["timeout_ms"] = json!(50);
+        tools.err("run_command", call).await;
+        eventually_gone("86412").await;
+    }
 }
 
 #[tokio::test]
 async fn the_tree_ends_when_the_call_is_cancelled_or_overdue() {
-    let (_folder, tools) = tools();
-    let context = CallContext::new(1, Duration::from_secs(20));
-    let cancel = context.cancel.clone();
-    let cancelled = async {
-        while !runs("86413") {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        cancel.cancel();
-    };
-    let (outcome, ()) =
-        tokio::join!(tools.invoke("run_command", shell("sleep 86413 & sleep 86413"), &context), cancelled);
-    assert!(matches!(outcome, Err(InvokeError::Cancelled)), "{outcome:?}");
-    eventually_gone("86413").await;
+    for (_folder, tools) in both() {
+        let context = CallContext::new(1, Duration::from_secs(20));
+        let cancel = context.cancel.clone();
+        let cancelled = async {
+            while !runs("86413") {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            cancel.cancel();
+        };
+        let (outcome, ()) =
+            tokio::join!(tools.invoke("run_command", shell("sleep 86413 & sleep 86413"), &context), cancelled);
+        assert!(matches!(outcome, Err(InvokeError::Cancelled)), "{outcome:?}");
+        eventually_gone("86413").await;
 
-    let context = CallContext::new(1, Duration::from_millis(80));
-    let outcome = tools.invoke("run_command", shell("trap '' TERM; sleep 86414 & sleep 86414"), &context).await;
-    assert!(outcome.is_err() || outcome.is_ok_and(|result| result.is_error()));
-    eventually_gone("86414").await;
+        let context = CallContext::new(1, Duration::from_millis(80));
+        let outcome = tools.invoke("run_command", shell("trap '' TERM; sleep 86414 & sleep 86414"), &context).await;
+        assert!(outcome.is_err() || outcome.is_ok_and(|result| result.is_error()));
+        eventually_gone("86414").await;
+    }
 }
 
 #[tokio::test]
 async fn what_a_command_leaves_behind_goes_with_it() {
-    let (_folder, tools) = tools();
-    let started = Instant::now();
-    let text = tools.ok("run_command", shell("sleep 86415 & echo done")).await;
-    assert_eq!(text, "exit code 0\nstdout:\ndone");
-    assert!(started.elapsed() < Duration::from_secs(5), "its open pipe is not waited for");
-    eventually_gone("86415").await;
+    for (_folder, tools) in both() {
+        let started = Instant::now();
+        let text = tools.ok("run_command", shell("sleep 86415 & echo done")).await;
+        assert_eq!(text, "exit code 0\nstdout:\ndone");
+        assert!(started.elapsed() < Duration::from_secs(5), "its open pipe is not waited for");
+        eventually_gone("86415").await;
+    }
 }
 
 #[tokio::test]
@@ -185,4 +204,27 @@ async fn long_output_is_drained_and_cut_in_the_middle() {
     let text = tools.ok("run_command", shell("yes 0123456789 | head -c 3000000; echo end")).await;
     assert!(text.starts_with("exit code 0\nstdout:\n0123456789") && text.ends_with("end"), "{text}");
     assert!(text.contains("[2999904 bytes left out]") && text.len() < 300, "{text}");
+}
+
+#[tokio::test]
+async fn a_guard_that_does_not_run_is_named() {
+    let guard = Some("/nowhere/toolcrib".into());
+    let (_folder, tools) = tools_with(CommandSettings { allowed: Commands::Any, guard, ..CommandSettings::default() });
+    let text = tools.err("run_command", json!({"command": "true"})).await;
+    assert!(text.contains("'true' cannot be started: the guard /nowhere/toolcrib does not run"), "{text}");
+}
+
+// Who leaves the process group is beyond reach without a guard.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_guard_also_ends_what_left_the_group() {
+    let settings = CommandSettings { allowed: Commands::Any, guard: Some(guard()), ..CommandSettings::default() };
+    let (_folder, tools) = tools_with(settings);
+    tools
+        .ok(
+            "run_command",
+            shell("setsid sleep 86416 >/dev/null 2>&1 & while ! grep -qs 86416 /proc/$!/cmdline; do :; done"),
+        )
+        .await;
+    eventually_gone("86416").await;
 }

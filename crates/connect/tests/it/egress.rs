@@ -63,8 +63,8 @@ async fn loopback_is_closed_until_it_is_named() {
     refused(&client(&[]), &server.url("/"), "127.0.0.1 is not a public address (loopback)").await;
     let port = server.port();
     let url = format!("http://localhost:{port}/");
-    refused(&client(&[]), &url, "private_hosts").await;
-    refused(&client(&["127.0.0.1:1", "localhost:1"]), &url, "private_hosts").await;
+    refused(&client(&[]), &url, "builtin.fetch.allow_hosts").await;
+    refused(&client(&["127.0.0.1:1", "localhost:1"]), &url, "builtin.fetch.allow_hosts").await;
     // Whether a name with a final dot is known differs between systems; no system may let it through.
     refused(&client(&[]), &format!("http://LOCALHOST.:{port}/"), "").await;
     assert!(server.requests().is_empty(), "nothing was sent");

@@ -145,6 +145,44 @@ async fn edit_file_wants_exactly_one_place() {
     assert_eq!((done.as_str(), text(&folder, "f").as_str()), ("replaced 4 occurrences in f", "$0\\1$0\\1$0\\1 $0\\1"));
 }
 
+#[tokio::test]
+async fn edit_file_does_not_let_a_file_grow_beyond_its_bound() {
+    let before = "a".repeat(11_000);
+    let (folder, tools) = folder(&[("f", &before)]);
+    let edit =
+        |length: usize| json!({"path": "f", "old_text": "a", "new_text": "b".repeat(length), "replace_all": true});
+    for length in [954, 1_000_000] {
+        let error = tools.err("edit_file", edit(length)).await;
+        assert!(error.contains("replacing 11000 occurrences would make 'f' larger than 10485760 bytes"), "{error}");
+        assert!(text(&folder, "f") == before, "{length}");
+    }
+    tools.ok("edit_file", edit(953)).await;
+    assert_eq!(text(&folder, "f").len(), 11_000 * 953);
+    tools.ok("edit_file", json!({"path": "f", "old_text": "b", "new_text": "", "replace_all": true})).await;
+    assert_eq!(text(&folder, "f"), "");
+}
+
+// One line as long as a disk: as many calls as may use files at once, and the next one still gets its turn.
+#[tokio::test]
+async fn reading_a_line_without_an_end_stops_when_nobody_waits() {
+    let (folder, tools) = folder(&[("sparse", &"a".repeat(10_000)), ("small", "text")]);
+    let sparse = fs::File::options().write(true).open(folder.path().join("sparse")).unwrap();
+    sparse.set_len(1 << 40).unwrap();
+    for (tool, arguments) in [
+        ("read_file", json!({"path": "sparse"})),
+        ("read_file", json!({"path": "sparse", "offset": 2})),
+        ("search_text", json!({"path": "sparse", "pattern": "x"})),
+        ("search_text", json!({"pattern": "x"})),
+    ] {
+        let context = CallContext::new(1, Duration::from_millis(50));
+        let calls = (0..8).map(|_| tools.invoke(tool, arguments.clone(), &context));
+        for outcome in futures_util::future::join_all(calls).await {
+            assert!(matches!(outcome, Err(InvokeError::TimedOut(_))) || outcome.is_ok_and(|result| result.is_error()));
+        }
+        assert_eq!(tools.ok("read_file", json!({"path": "small"})).await, "text", "after {tool}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn edits_at_the_same_time_lose_nothing() {
     let lines = (0..20).map(|n| format!("line {n:02}\n")).collect::<Vec<_>>().concat();

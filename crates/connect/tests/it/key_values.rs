@@ -1,7 +1,12 @@
 //! The key-value tools.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use toolcrib_connect::builtin::{BuiltinSettings, KeyValueSettings};
+use toolcrib_core::Scope;
+use toolcrib_engine::KeyValueStore;
+use toolcrib_store::MemoryStore;
 
 use crate::tools::Tools;
 
@@ -23,6 +28,42 @@ async fn values_are_stored_read_listed_and_deleted() {
     assert_eq!(tools.ok("kv_list", json!({"after": "a/x"})).await, "b");
     assert_eq!(tools.ok("kv_delete", json!({"key": "b"})).await, "deleted 'b'");
     assert_eq!(tools.ok("kv_delete", json!({"key": "b"})).await, "there was no value under 'b'");
+}
+
+#[tokio::test]
+async fn every_tenant_and_user_has_values_of_their_own() {
+    let tools = tools();
+    // The last two would meet if the names were only joined.
+    let callers = [("", None), ("", Some("ann")), ("", Some("bob")), ("acme", None), ("acme", Some("ann"))];
+    let callers = [&callers[..], &[("a\u{1f}b", Some("c")), ("a", Some("b\u{1f}c"))]].concat();
+    let scope = |(tenant, user): (&str, Option<&str>)| Scope {
+        tenant: tenant.to_owned(),
+        user: user.map(str::to_owned),
+        ..Scope::default()
+    };
+    for (n, caller) in callers.iter().enumerate() {
+        tools.call_as(scope(*caller), "kv_set", json!({"key": "k", "value": n.to_string()})).await.unwrap();
+    }
+    for (n, caller) in callers.iter().enumerate() {
+        assert_eq!(tools.call_as(scope(*caller), "kv_get", json!({"key": "k"})).await.unwrap(), n.to_string());
+    }
+    let ann = || scope(("", Some("ann")));
+    tools.call_as(ann(), "kv_delete", json!({"key": "k"})).await.unwrap();
+    assert_eq!(tools.call_as(ann(), "kv_list", json!({})).await.unwrap(), "no keys");
+    assert_eq!(tools.call_as(scope(("", Some("bob"))), "kv_list", json!({})).await.unwrap(), "k");
+    for key in ["a", "b", "c"] {
+        tools.call_as(ann(), "kv_set", json!({"key": key, "value": ""})).await.expect("a quota of her own");
+    }
+}
+
+#[tokio::test]
+async fn values_of_nobody_in_particular_stay_where_they_were() {
+    let store = Arc::new(MemoryStore::new());
+    store.set("default", "k", "from before", 10).await.unwrap();
+    let tools = Tools::over(store, BuiltinSettings::default());
+    assert_eq!(tools.ok("kv_get", json!({"key": "k"})).await, "from before");
+    let profiled = Scope { profile: Some("work".to_owned()), user: Some(String::new()), ..Scope::default() };
+    assert_eq!(tools.call_as(profiled, "kv_get", json!({"key": "k"})).await.unwrap(), "from before");
 }
 
 #[tokio::test]

@@ -9,4 +9,5 @@ mod fetch;
 mod files;
 mod http_server;
 mod key_values;
+mod killed;
 mod tools;

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, value::RawValue};
 use toolcrib_connect::builtin::{BuiltinSettings, Builtins, Root};
-use toolcrib_core::{Source, SourceState, ToolId, ToolResult};
+use toolcrib_core::{Scope, Source, SourceState, ToolId, ToolResult};
 use toolcrib_engine::{Backend, CallContext, Hub, Invocation, InvokeError, SourceOptions, hub::HubLimits};
 use toolcrib_store::MemoryStore;
 
@@ -15,7 +15,12 @@ pub(crate) struct Tools {
 
 impl Tools {
     pub(crate) fn new(settings: BuiltinSettings) -> Self {
-        let builtins = Builtins::new(settings, Arc::new(MemoryStore::new()));
+        Self::over(Arc::new(MemoryStore::new()), settings)
+    }
+
+    /// Tools that keep values in this store.
+    pub(crate) fn over(store: Arc<MemoryStore>, settings: BuiltinSettings) -> Self {
+        let builtins = Builtins::new(settings, store);
         let hub = Hub::new(HubLimits::default());
         let publisher = hub.register(Source::Builtin, SourceOptions::default(), Arc::new(builtins.clone()));
         publisher.tools(SourceState::Ready, builtins.definitions(), None, false);
@@ -39,7 +44,8 @@ impl Tools {
         arguments: Value,
         context: &CallContext,
     ) -> Result<ToolResult, InvokeError> {
-        let tool = self.hub.tool(&ToolId::new(Source::Builtin, name)).unwrap_or_else(|| panic!("no tool {name}"));
+        let tool = self.hub.catalog().get(&ToolId::new(Source::Builtin, name)).cloned();
+        let tool = tool.unwrap_or_else(|| panic!("no tool {name}"));
         let arguments = RawValue::from_string(arguments.to_string()).unwrap();
         self.builtins.invoke(Invocation { tool: &tool, arguments: &arguments, context }).await
     }
@@ -59,7 +65,12 @@ impl Tools {
     }
 
     pub(crate) async fn call(&self, name: &str, arguments: Value) -> Result<String, String> {
-        let context = CallContext::new(1, Duration::from_secs(20));
+        self.call_as(Scope::default(), name, arguments).await
+    }
+
+    /// A call by somebody in particular.
+    pub(crate) async fn call_as(&self, scope: Scope, name: &str, arguments: Value) -> Result<String, String> {
+        let context = CallContext { scope, ..CallContext::new(1, Duration::from_secs(20)) };
         let result = self.invoke(name, arguments, &context).await.unwrap();
         if result.is_error() { Err(result.to_text()) } else { Ok(result.to_text()) }
     }
