@@ -80,7 +80,8 @@ pub struct UpstreamLimits {
     pub result_bytes: usize,
     /// Largest definition of a tool, in bytes as sent; a larger one is set aside alone, unbuilt. Default 256 KiB (T15).
     pub definition_bytes: usize,
-    /// Largest listing, in bytes, all pages together; a larger one is refused as a whole. Default 64 MiB.
+    /// Largest listing, in bytes, all pages together; a larger one is refused as a whole, and so is one that would take
+    /// more than four times as much memory. Default 64 MiB.
     pub listing_bytes: usize,
     /// Most tools in a listing; one with more is refused as a whole. Far above what the hub serves of one source, which
     /// is cut there. Default 100,000.

@@ -95,7 +95,7 @@ async fn a_listing_is_all_or_nothing_and_the_connection_survives_a_bad_one() {
         ("repeat", "repeats the cursor 'same'"),
         ("endless", "more than 20 pages"),
         ("many", "more than 1000 tools"),
-        ("pages", "more than 1000 bytes"),
+        ("pages", "more than 300 bytes"),
         ("error", "no list today"),
         ("nolist", "no 'tools'"),
         ("huge", "larger than the limit"),
@@ -108,7 +108,7 @@ async fn a_listing_is_all_or_nothing_and_the_connection_survives_a_bad_one() {
             settings.limits.message_bytes = 1024 * 1024;
         }
         if how == "pages" {
-            settings.limits.listing_bytes = 1000;
+            settings.limits.listing_bytes = 300;
         }
         let rig = Rig::start(settings);
         let said = rig.down().await;
