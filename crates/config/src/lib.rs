@@ -49,6 +49,10 @@ impl Surroundings for Process {
 
     fn read(&self, path: &Path) -> std::io::Result<Vec<u8>> {
         use std::io::Read;
+        // Opening a pipe nobody writes to would wait for ever.
+        if !std::fs::metadata(path)?.is_file() {
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a regular file"));
+        }
         let mut bytes = Vec::new();
         std::fs::File::open(path)?.take(document::MAX_FILE as u64 + 1).read_to_end(&mut bytes)?;
         Ok(bytes)

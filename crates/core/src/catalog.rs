@@ -1,6 +1,9 @@
 //! The catalog: an immutable snapshot of every tool of a tenant.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
 
 use serde::Serialize;
 
@@ -105,24 +108,22 @@ impl SourceEntry {
 pub struct Catalog {
     generation: u64,
     sources: BTreeMap<Source, Arc<SourceEntry>>,
-    hash: ContentHash,
+    // Computed when somebody asks: while many servers start, most snapshots are replaced before anybody looks.
+    hash: OnceLock<ContentHash>,
     len: usize,
 }
 
 impl Default for Catalog {
     fn default() -> Self {
-        Self { generation: 0, sources: BTreeMap::new(), hash: ContentHash::of_hashes([]), len: 0 }
+        Self::new(0, BTreeMap::new())
     }
 }
 
 impl Catalog {
     /// A snapshot over the given sources.
     pub fn new(generation: u64, sources: BTreeMap<Source, Arc<SourceEntry>>) -> Self {
-        let hash = ContentHash::of_hashes(
-            sources.iter().flat_map(|(id, entry)| [ContentHash::of_bytes(id.to_string().as_bytes()), entry.hash()]),
-        );
         let len = sources.values().map(|entry| entry.tools.len()).sum();
-        Self { generation, sources, hash, len }
+        Self { generation, sources, hash: OnceLock::new(), len }
     }
 
     /// The next snapshot with `source` set to `entry`, or removed.
@@ -143,7 +144,10 @@ impl Catalog {
 
     /// Hash over all tools. Two catalogs with equal hashes hold the same tools; the states of sources do not count.
     pub fn hash(&self) -> ContentHash {
-        self.hash
+        let parts = |(id, entry): (&Source, &Arc<SourceEntry>)| {
+            [ContentHash::of_bytes(id.to_string().as_bytes()), entry.hash()]
+        };
+        *self.hash.get_or_init(|| ContentHash::of_hashes(self.sources.iter().flat_map(parts)))
     }
 
     /// All sources in order of precedence.

@@ -154,6 +154,7 @@ fn ingest_one(
         return Err(QuarantineReason::BadName(format!("it holds the control character U+{:04X}", control as u32)));
     }
     check_size(&definition, limits)?;
+    optional::mend(&mut definition);
     match definition.get("inputSchema") {
         // Clients refuse whole lists over a missing schema; "anything" is what the server means.
         None | Some(Value::Null | Value::Bool(true)) => {
@@ -284,5 +285,6 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
+mod optional;
 #[cfg(test)]
 mod tests;

@@ -11,10 +11,20 @@ pub struct ToolResult {
     is_error: bool,
 }
 
+/// Deepest nesting of a result. JSON readers of widely used clients give up somewhat above it, and then lose the answer
+/// without a word.
+pub const MAX_DEPTH: usize = 128;
+
 /// A text that is not the JSON object a result must be.
 #[derive(Debug, thiserror::Error)]
-#[error("the result is not a JSON object: {0}")]
-pub struct NotAResult(#[source] serde_json::Error);
+pub enum NotAResult {
+    /// Not JSON, or no object.
+    #[error("the result is not a JSON object: {0}")]
+    Json(#[source] serde_json::Error),
+    /// Too deep for clients.
+    #[error("the result is nested deeper than {MAX_DEPTH} levels")]
+    TooDeep,
+}
 
 #[derive(Deserialize)]
 struct Head {
@@ -26,9 +36,12 @@ impl ToolResult {
     /// Takes a result as an upstream sent it. Only that it is an object is required.
     pub fn from_raw(raw: Box<RawValue>) -> Result<Self, NotAResult> {
         if !raw.get().trim_start().starts_with('{') {
-            return Err(NotAResult(serde::de::Error::custom("it does not start with '{'")));
+            return Err(NotAResult::Json(serde::de::Error::custom("it does not start with '{'")));
         }
-        let head: Head = serde_json::from_str(raw.get()).map_err(NotAResult)?;
+        if depth_exceeds(raw.get(), MAX_DEPTH) {
+            return Err(NotAResult::TooDeep);
+        }
+        let head: Head = serde_json::from_str(raw.get()).map_err(NotAResult::Json)?;
         Ok(Self { raw, is_error: head.is_error == Some(Value::Bool(true)) })
     }
 
@@ -86,6 +99,27 @@ impl ToolResult {
     }
 }
 
+/// Whether JSON text nests deeper than `limit`. Counts brackets outside of texts; the text is known to be JSON.
+fn depth_exceeds(text: &str, limit: usize) -> bool {
+    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'{' | b'[' if !in_text => {
+                depth += 1;
+                if depth > limit {
+                    return true;
+                }
+            }
+            b'}' | b']' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,5 +137,13 @@ mod tests {
         for text in ["[]", "1", "null", "\"x\""] {
             assert!(ToolResult::from_raw(RawValue::from_string(text.to_owned()).unwrap()).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_result_deeper_than_clients_can_read_is_refused() {
+        let nested = |depth: usize| format!(r#"{{"t":"\"[[[{{","x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
+        assert!(ToolResult::from_raw(RawValue::from_string(nested(127)).unwrap()).is_ok());
+        let deep = RawValue::from_string(nested(127).replace("[]", "[{}]").replace("[{}]", "[[]]")).unwrap();
+        assert!(matches!(ToolResult::from_raw(deep), Err(NotAResult::TooDeep)));
     }
 }

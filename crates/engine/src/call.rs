@@ -183,9 +183,10 @@ async fn stages(
 impl Stop {
     pub(crate) fn from_invoke(tool: &Tool, error: InvokeError) -> Self {
         let group = tool.source().group();
-        let reason = error.to_string();
+        let reason: String = error.to_string().chars().take(500).collect();
         let stop = match error {
             InvokeError::Refused { code, message, data } => {
+                let (message, data) = within_bounds(message, data);
                 Self { outcome: Outcome::ToolError, reply: CallReply::Protocol { code, message, data }, reason: None }
             }
             InvokeError::Unavailable(cause) => Self::told(
@@ -226,4 +227,22 @@ impl Stop {
         };
         stop.because(reason)
     }
+}
+
+/// Longest message of an upstream's error, in characters.
+const MAX_ERROR_CHARS: usize = 4_000;
+/// Largest data of an upstream's error, in bytes of JSON.
+const MAX_ERROR_DATA: usize = 64 * 1024;
+
+/// An upstream's error within the bounds that results have too: cut, and saying so.
+fn within_bounds(message: String, data: Option<Value>) -> (String, Option<Value>) {
+    let message = match message.char_indices().nth(MAX_ERROR_CHARS) {
+        Some((at, _)) => format!("{}… [cut from {} characters]", &message[..at], message.chars().count()),
+        None => message,
+    };
+    let data = data.map(|data| {
+        let bytes = toolcrib_core::ingest::json_len(&data);
+        if bytes > MAX_ERROR_DATA { Value::from(format!("[{bytes} bytes left out]")) } else { data }
+    });
+    (message, data)
 }

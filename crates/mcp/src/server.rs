@@ -110,9 +110,10 @@ pub struct ServerOptions {
     pub version: String,
     /// Most tools on one page of `tools/list`. Default 1,000.
     pub page: usize,
-    /// Calls of one connection that run at once. Default 64.
+    /// Calls of one connection that run at once. Default 512: several times what one server may hold up
+    /// ([`crate::upstream::UpstreamLimits::in_flight`]), so that a stuck one does not hold up the others.
     pub running: usize,
-    /// Calls of one connection that wait for a place; one more is refused as busy. Default 256.
+    /// Calls of one connection that wait for a place; one more is refused as busy. Default 512.
     pub waiting: usize,
     /// Open `subscriptions/listen` streams of one connection. Default 32.
     pub subscriptions: usize,
@@ -131,8 +132,8 @@ impl Default for ServerOptions {
             title: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             page: 1_000,
-            running: 64,
-            waiting: 256,
+            running: 512,
+            waiting: 512,
             subscriptions: 32,
             list_ttl: Duration::from_secs(5),
             discover_ttl: Duration::from_mins(1),

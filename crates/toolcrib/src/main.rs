@@ -11,7 +11,7 @@ mod settings;
 mod statics;
 mod world;
 
-use std::{ffi::OsString, process::ExitCode, time::Duration};
+use std::{ffi::OsString, io::IsTerminal, process::ExitCode, time::Duration};
 
 use clap::{CommandFactory, Parser};
 use toolcrib_mcp::upstream::guard;
@@ -83,5 +83,9 @@ fn start_logging(verbose: u8) {
         _ => "debug",
     };
     let filter = EnvFilter::try_from_env("TOOLCRIB_LOG").unwrap_or_else(|_| EnvFilter::new(default));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr)
+        .init();
 }

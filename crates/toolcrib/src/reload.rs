@@ -8,6 +8,7 @@ use std::{
 
 use notify::{RecursiveMode, Watcher};
 use tokio::sync::mpsc;
+use toolcrib_config::{Process, Surroundings};
 
 use crate::{
     args::SourceArgs,
@@ -73,7 +74,13 @@ async fn contents(flags: &SourceArgs) -> Vec<(PathBuf, Option<Vec<u8>>)> {
     let flags = flags.clone();
     let read = move || {
         let files = config_files(&flags).unwrap_or_default();
-        files.into_iter().map(|file| (file.clone(), std::fs::read(file).ok())).collect()
+        files
+            .into_iter()
+            .map(|file| {
+                let text = Process.read(&file).ok();
+                (file, text)
+            })
+            .collect()
     };
     tokio::task::spawn_blocking(read).await.unwrap_or_default()
 }

@@ -22,6 +22,8 @@ pub(crate) fn publish(hub: &Hub, files: &[impl AsRef<Path>]) -> anyhow::Result<(
         }
     }
     for (group, tools) in groups {
+        // The label comes from the file and is shown to people and models: one line, of a length.
+        let group: String = group.chars().filter(|c| !c.is_control()).take(128).collect();
         let options = SourceOptions::default();
         hub.replace(Source::Static(group), options, Arc::new(NotCallable), SourceState::Disabled, tools);
     }
@@ -31,6 +33,10 @@ pub(crate) fn publish(hub: &Hub, files: &[impl AsRef<Path>]) -> anyhow::Result<(
 type Item = (Option<String>, Value);
 
 fn read(file: &Path) -> anyhow::Result<Vec<Item>> {
+    // Opening a pipe nobody writes to would wait for ever.
+    if fs::metadata(file).is_ok_and(|metadata| !metadata.is_file()) {
+        bail!("the catalog {} is not a regular file", file.display());
+    }
     let open = fs::File::open(file).with_context(|| format!("cannot open the catalog {}", file.display()))?;
     let mut text = String::new();
     open.take(MAX_FILE + 1)

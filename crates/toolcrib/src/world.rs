@@ -145,6 +145,8 @@ impl World {
                 shown = true;
             }
             let _ = tokio::time::timeout(Duration::from_millis(500), changes.changed()).await;
+            // Servers come up in bursts; one look at the end of each is enough.
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
         if shown {
             eprint_progress("");

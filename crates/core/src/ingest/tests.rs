@@ -79,3 +79,55 @@ fn other_shapes_become_mcp() {
     assert_eq!(tools[1].input_schema(), &json!({"type": "object", "properties": {"one": {}, "two": {}}}));
     assert_eq!(tools[2].input_schema(), &json!({"type": "object", "properties": {}}));
 }
+
+#[track_caller]
+fn left_out(field: Value, want: Value) {
+    let mut item = json!({"name": "a", "inputSchema": {"type": "object"}});
+    item.as_object_mut().unwrap().extend(field.as_object().unwrap().clone());
+    let (tools, quarantined) = run(vec![item]);
+    assert!(quarantined.is_empty(), "{quarantined:?}");
+    let mut kept = tools[0].definition().as_object().unwrap().clone();
+    kept.remove("name");
+    if want.get("inputSchema").is_none() {
+        kept.remove("inputSchema");
+    }
+    assert_eq!(Value::Object(kept), want, "{field}");
+}
+
+#[test]
+fn an_optional_field_of_the_wrong_type_is_left_out_and_the_tool_stays() {
+    for field in [
+        json!({"title": 4}),
+        json!({"title": null}),
+        json!({"description": null}),
+        json!({"description": ["x"]}),
+        json!({"annotations": "x"}),
+        json!({"_meta": "x"}),
+        json!({"execution": "x"}),
+        json!({"icons": "x"}),
+        json!({"icons": [{"src": 5}]}),
+        json!({"icons": [{"src": "https://x.test/i.png", "sizes": "48x48"}]}),
+        json!({"outputSchema": true}),
+    ] {
+        left_out(field, json!({}));
+    }
+    left_out(
+        json!({"annotations": {"title": 5, "readOnlyHint": true, "x": 1}}),
+        json!({"annotations": {"readOnlyHint": true, "x": 1}}),
+    );
+    left_out(json!({"execution": {"taskSupport": "bogus", "x": 1}}), json!({"execution": {"x": 1}}));
+    left_out(
+        json!({"inputSchema": {"type": "object", "required": "a", "properties": {"a": true, "b": false, "c": {"type": "string"}}}}),
+        json!({"inputSchema": {"type": "object", "properties": {"a": {}, "b": {"not": {}}, "c": {"type": "string"}}}}),
+    );
+}
+
+#[test]
+fn sound_optional_fields_and_unknown_ones_stay() {
+    let sound = json!({
+        "title": "T", "annotations": {"title": "t", "readOnlyHint": true, "x": 1}, "_meta": {"k": 1}, "unknown": 7,
+        "icons": [{"src": "https://x.test/i.png", "mimeType": "image/png", "sizes": ["48x48"]}],
+        "execution": {"taskSupport": "optional"}
+    });
+    left_out(sound.clone(), sound);
+}

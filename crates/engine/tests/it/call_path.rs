@@ -181,3 +181,14 @@ async fn a_result_over_budget_is_cut_with_a_notice() {
         &text[text.len() - 400..]
     );
 }
+
+#[tokio::test]
+async fn an_upstreams_error_has_bounds_too() {
+    let world = World::new(EngineSettings::default());
+    let CallReply::Protocol { message, data, .. } = world.call("s__refused_at_length", json!({})).await.reply else {
+        panic!("the upstream's error stays an error")
+    };
+    assert!(message.ends_with("[cut from 3000000 characters]"), "{}", message.len());
+    assert_eq!(data, Some(json!("[3000002 bytes left out]")));
+    assert!(world.events.0.lock()[0].reason.as_ref().unwrap().len() < 2_000);
+}

@@ -39,6 +39,11 @@ impl Script {
             "down" => Err(InvokeError::Unavailable("connection refused".into())),
             "lost" => Err(InvokeError::Unknown("broken pipe".into())),
             "refused" => Err(InvokeError::Refused { code: -32000, message: "no".into(), data: Some(json!({"x": 1})) }),
+            "refused_at_length" => Err(InvokeError::Refused {
+                code: -32000,
+                message: "é".repeat(3_000_000),
+                data: Some(json!("d".repeat(3_000_000))),
+            }),
             "huge" => Ok(ToolResult::text("line\n".repeat(100_000))),
             other => Ok(ToolResult::text(other)),
         }
@@ -77,7 +82,7 @@ impl World {
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}, "t": {"type": "string"}}, "required": ["n"], "additionalProperties": false});
         let mut tools = vec![json!({"name": "echo", "description": "Says it back.", "inputSchema": schema})];
         tools.extend(
-            ["fail", "panic", "panic_early", "hang", "down", "lost", "refused", "huge"]
+            ["fail", "panic", "panic_early", "hang", "down", "lost", "refused", "refused_at_length", "huge"]
                 .map(|name| json!({"name": name})),
         );
         publisher.tools(SourceState::Ready, tools, None, false);
