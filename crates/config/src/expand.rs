@@ -47,6 +47,24 @@ pub fn expand(text: &str, folder: &Path, surroundings: &dyn Surroundings) -> Res
     Expander { folder, surroundings }.expand(text, MAX_DEPTH)
 }
 
+/// What the references in a text stand for, one by one; for hiding them where the text is shown. Well-known folders are
+/// no secrets, and what leads nowhere has no value.
+pub(crate) fn values(text: &str, folder: &Path, surroundings: &dyn Surroundings) -> Vec<String> {
+    let mut values = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        let inner = &rest[at + 2..];
+        let Some(end) = closing(inner) else { break };
+        let known = ["workspaceFolder", "userHome", "pathSeparator", "/", "HOME", "PWD", "USER"];
+        let word = inner[..end].strip_prefix("env:").unwrap_or(&inner[..end]);
+        if !rest[..at].ends_with('$') && !known.iter().any(|known| word.starts_with(known)) {
+            values.extend(expand(&rest[at..at + 2 + end + 1], folder, surroundings).ok());
+        }
+        rest = &inner[end + 1..];
+    }
+    values
+}
+
 /// A file named in a configuration: relative to `folder`, `~/` is the home folder, line ends at its end are dropped.
 pub(crate) fn read_file(path: &str, folder: &Path, surroundings: &dyn Surroundings) -> Result<String, ExpandError> {
     let fail = |cause: String| ExpandError::File(shortened(path, 200), cause);

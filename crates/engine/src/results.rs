@@ -72,7 +72,8 @@ impl ResultReader {
 
 /// Who a kept result belongs to, as the store's scope.
 pub(crate) fn owner(scope: &Scope) -> String {
-    format!("{}\u{1f}{}", scope.tenant, scope.user.as_deref().unwrap_or_default())
+    // With its length in front, no tenant's name can run into a user's.
+    format!("{}:{}{}", scope.tenant.len(), scope.tenant, scope.user.as_deref().unwrap_or_default())
 }
 
 fn number(value: &Value) -> Option<usize> {

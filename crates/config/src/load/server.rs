@@ -3,7 +3,11 @@
 use serde_json::Value;
 
 use super::section::{Reader, typed};
-use crate::{Diagnostic, Secret, expand::read_file, model::ServerConfig};
+use crate::{
+    Diagnostic, Secret,
+    expand::{read_file, values},
+    model::ServerConfig,
+};
 
 const SKIPPED: &str = "this server is skipped";
 
@@ -30,8 +34,10 @@ impl Reader<'_> {
     }
 
     fn complete(&mut self, key: &str, value: &mut Value) -> Result<ServerConfig, Box<Diagnostic>> {
+        let inserted = self.inserted(value, key);
         self.expand_all(value, key)?;
         let mut server: ServerConfig = typed(key, value)?;
+        server.inserted = inserted;
         if server.bearer.is_none()
             && let Some(variable) = &server.bearer_token_env_var
         {
@@ -53,6 +59,16 @@ impl Reader<'_> {
             Some(("", problem)) => Err(Box::new(Diagnostic::error(key, problem))),
             Some((field, problem)) => Err(Box::new(Diagnostic::error(format!("{key}.{field}"), problem))),
         }
+    }
+}
+
+impl Reader<'_> {
+    /// Values that references insert where the configuration does not hide them by itself: program, arguments, address.
+    fn inserted(&self, server: &Value, key: &str) -> Vec<Secret> {
+        let arguments = server["args"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let texts = [&server["command"], &server["url"]].into_iter().chain(arguments).filter_map(Value::as_str);
+        let folder = self.folder(key);
+        texts.flat_map(|text| values(text, &folder, self.surroundings)).map(Secret::new).collect()
     }
 }
 

@@ -87,6 +87,9 @@ pub struct ServerConfig {
     pub trust_hints: bool,
     /// Start it at the first call, if its tools are known from before.
     pub lazy: bool,
+    /// What references inserted into program, arguments and address; to be hidden in everything said about the server.
+    #[serde(skip)]
+    pub inserted: Vec<Secret>,
 }
 
 impl Default for ServerConfig {
@@ -115,6 +118,7 @@ impl Default for ServerConfig {
             instructions: false,
             trust_hints: false,
             lazy: false,
+            inserted: Vec::new(),
         }
     }
 }

@@ -38,6 +38,7 @@ impl Mask {
                 secrets.extend(of_address(url));
             }
         }
+        secrets.extend(settings.secrets.iter().cloned());
         secrets.retain(|secret| secret.len() >= SHORTEST);
         // Longest first, so that a secret that contains another goes as a whole.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));

@@ -88,7 +88,7 @@ pub struct UpstreamLimits {
     pub tools: usize,
     /// Most pages of a listing. Default 1,000.
     pub pages: usize,
-    /// Most requests waiting for an answer. Default 256.
+    /// Most requests waiting for an answer; further calls are refused at once, and may be tried again. Default 128.
     pub in_flight: usize,
 }
 
@@ -101,7 +101,7 @@ impl Default for UpstreamLimits {
             listing_bytes: 64 * 1024 * 1024,
             tools: 100_000,
             pages: 1_000,
-            in_flight: 256,
+            in_flight: 128,
         }
     }
 }
@@ -169,6 +169,8 @@ pub struct UpstreamSettings {
     pub call_timeout: Duration,
     /// Start only when a tool is called, if last-known definitions are at hand.
     pub lazy: bool,
+    /// Further texts to hide in everything said about the server, such as credentials in its arguments.
+    pub secrets: Vec<String>,
     /// The binary whose `__guard` command ([`super::guard::run`]) ends the child when we are killed. Without it a killed gateway
     /// leaves its children to notice their closed stdin.
     pub guard: Option<PathBuf>,
@@ -188,6 +190,7 @@ impl UpstreamSettings {
             connect_timeout: Duration::from_secs(30),
             call_timeout: Duration::from_mins(5),
             lazy: false,
+            secrets: Vec::new(),
             guard: None,
             limits: UpstreamLimits::default(),
             timing: Timing::default(),

@@ -93,11 +93,32 @@ fn json_is_one_document_on_standard_output() {
         vec!["search", "order", "--json"],
         vec!["show", "shop__find_order", "--json"],
         vec!["assemble", "--for", "mcp", "--json"],
+        vec!["assemble", "--for", "gemini", "--json"],
         vec!["explain", "*", "--json"],
         vec!["doctor", "--json"],
     ] {
         let ran = run("", &with_catalog(&args));
         serde_json::from_str::<Value>(&ran.out).unwrap_or_else(|error| panic!("{args:?}: {error}: {}", ran.out));
+    }
+}
+
+#[test]
+fn assemble_prints_the_shape_of_the_target() {
+    for (target, pointer) in [
+        ("mcp", "/tools/0/inputSchema/type"),
+        ("anthropic", "/tools/0/input_schema/type"),
+        ("openai-chat", "/tools/0/function/parameters/type"),
+        ("openai-responses", "/tools/0/parameters/type"),
+        ("gemini", "/tools/0/functionDeclarations/0/parametersJsonSchema/type"),
+        ("gemini-parameters", "/tools/0/functionDeclarations/0/parameters/type"),
+        ("bedrock", "/tools/0/toolSpec/inputSchema/json/type"),
+        ("ollama", "/tools/0/function/parameters/type"),
+    ] {
+        let ran = run("", &with_catalog(&["assemble", "--for", target, "--disclosure", "off", "--json"]));
+        let printed: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(printed.pointer(pointer), Some(&Value::from("object")), "{target}: {}", ran.out);
+        assert_eq!(printed["target"], target);
+        assert!(printed["losses"].is_array() && printed["name_map"].is_object(), "{target}");
     }
 }
 
@@ -122,4 +143,17 @@ fn secrets_appear_nowhere() {
         let ran = run(config, &args);
         assert!(!format!("{}{}", ran.out, ran.err).contains("canary-6b1f"), "{args:?}");
     }
+    // A credential in the arguments, repeated by the server on its way out.
+    let config = "[servers.leaky]\ncommand = 'sh'\nargs = ['-c', 'echo \"bad token $0\" >&2; exit 3', '${file:token}']";
+    let scratch = tempfile::tempdir().unwrap();
+    fs::write(scratch.path().join("token"), "canary-6b1f\n").unwrap();
+    fs::write(scratch.path().join("toolcrib.toml"), config).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_toolcrib"))
+        .args(["doctor", "--json", "-v", "--wait", "5"])
+        .current_dir(scratch.path())
+        .env("TOOLCRIB_STORE", ":memory:")
+        .output()
+        .unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("bad token") && !said.contains("canary-6b1f"), "{said}");
 }
