@@ -250,8 +250,7 @@ pub static TABLE: &[(Construct, [Rule; 7])] = &[
 ];
 
 /// Formats that providers name in their documentation of structured arguments.
-const SHORT: &[&str] =
-    &["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
+const SHORT: &[&str] = &["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
 
 const OPENAI: Dialect = Dialect {
     target: Target::OpenAiChat,
@@ -266,8 +265,7 @@ const OPENAI: Dialect = Dialect {
     keys: KeyScope::Everywhere,
 };
 
-const COMPATIBLE: Dialect =
-    Dialect { column: Column::Compatible, description: None, formats: Some(SHORT), ..OPENAI };
+const COMPATIBLE: Dialect = Dialect { column: Column::Compatible, description: None, formats: Some(SHORT), ..OPENAI };
 
 const GEMINI: Dialect = Dialect {
     target: Target::Gemini,

@@ -73,12 +73,20 @@ impl<'a> Inliner<'a, '_> {
                     }
                 }
                 Some(target) => {
-                    if let Value::Object(target) = self.schema(target)? {
-                        let mut lost = Vec::new();
-                        merge(&mut out, target, &mut lost);
-                        for _ in lost {
-                            self.report.loss(Construct::Reference, Action::Dropped);
+                    // Constraints on both sides are merged, which is not always the same as both.
+                    if out.keys().any(|key| !is_annotation(key)) {
+                        self.report.loss(Construct::Reference, Action::Rewritten);
+                    }
+                    match self.schema(target)? {
+                        Value::Object(target) => {
+                            let mut lost = Vec::new();
+                            merge(&mut out, target, &mut lost);
+                            for key in lost {
+                                self.report.loss_at(&key, Construct::Reference, Action::Dropped);
+                            }
                         }
+                        Value::Bool(false) => self.report.loss(Construct::BooleanSchema, Action::Cut),
+                        _ => {}
                     }
                 }
                 None => self.report.loss(Construct::ForeignReference, Action::Cut),
@@ -185,6 +193,10 @@ pub(super) fn weight(value: &Value) -> usize {
         Value::Object(map) => map.values().fold(1, |sum, value| sum + weight(value)),
         _ => 1,
     }
+}
+
+fn is_annotation(key: &str) -> bool {
+    matches!(key, "title" | "description" | "default" | "examples" | "deprecated" | "readOnly" | "writeOnly")
 }
 
 /// `minimum` with `exclusiveMinimum: true` is how draft 4 wrote an exclusive bound.

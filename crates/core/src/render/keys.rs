@@ -167,13 +167,21 @@ fn collect(schema: &Value, scope: KeyScope, root: bool, found: &mut BTreeSet<Str
                 found.extend(names.iter().filter_map(Value::as_str).map(str::to_owned));
             }
             (key, Value::Array(list)) if SAME_LISTS.contains(&key) => {
-                list.iter().for_each(|schema| collect(schema, scope, root, found));
+                for schema in list {
+                    collect(schema, scope, root, found);
+                }
             }
             ("prefixItems", Value::Array(list)) => list.iter().for_each(|schema| collect(schema, scope, false, found)),
             (key, value) if SAME.contains(&key) => collect(value, scope, root, found),
-            ("items" | "additionalProperties" | "contains" | "unevaluatedItems" | "unevaluatedProperties", value) => {
-                collect(value, scope, false, found);
-            }
+            (
+                "items"
+                | "additionalProperties"
+                | "contains"
+                | "propertyNames"
+                | "unevaluatedItems"
+                | "unevaluatedProperties",
+                value,
+            ) => collect(value, scope, false, found),
             _ => {}
         }
     }
@@ -214,7 +222,7 @@ impl Renamer<'_> {
                 ("patternProperties", Value::Object(schemas)) => {
                     for schema in schemas.values_mut() {
                         let inner = self.schema(schema, false);
-                        self.put(&mut keys.values, inner);
+                        put(&mut keys.values, inner);
                     }
                 }
                 ("dependentRequired", Value::Object(lists)) if active => {
@@ -225,22 +233,26 @@ impl Renamer<'_> {
                 }
                 ("required", list @ Value::Array(_)) if active => self.list(list, &mut keys),
                 (key, Value::Array(list)) if SAME_LISTS.contains(&key) => {
-                    list.iter_mut().for_each(|schema| keys.absorb(self.schema(schema, root)));
+                    for schema in list {
+                        keys.absorb(self.schema(schema, root));
+                    }
                 }
                 ("prefixItems", Value::Array(list)) => {
                     for schema in list {
                         let inner = self.schema(schema, false);
-                        self.put(&mut keys.items, inner);
+                        put(&mut keys.items, inner);
                     }
                 }
                 (key, value) if SAME.contains(&key) => keys.absorb(self.schema(value, root)),
                 ("items" | "contains" | "unevaluatedItems", value) => {
                     let inner = self.schema(value, false);
-                    self.put(&mut keys.items, inner);
+                    put(&mut keys.items, inner);
                 }
+                // Its schemas look at keys, which hold no keys themselves.
+                ("propertyNames", value) => drop(self.schema(value, false)),
                 ("additionalProperties" | "unevaluatedProperties", value) => {
                     let inner = self.schema(value, false);
-                    self.put(&mut keys.values, inner);
+                    put(&mut keys.values, inner);
                 }
                 _ => {}
             }
@@ -249,19 +261,10 @@ impl Renamer<'_> {
         keys
     }
 
-    #[allow(clippy::unused_self)]
-    fn put(&self, slot: &mut Option<Box<KeyMap>>, inner: KeyMap) {
-        if !inner.is_empty() {
-            slot.get_or_insert_default().absorb(inner);
-        }
-    }
-
     fn list(&mut self, list: &mut Value, keys: &mut KeyMap) {
         for name in list.as_array_mut().into_iter().flatten() {
-            if let Some(text) = name.as_str()
-                && self.names.contains_key(text)
-            {
-                *name = self.name(&text.to_owned(), keys).into();
+            if let Some(text) = name.as_str().filter(|text| self.names.contains_key(*text)) {
+                *name = self.name(text, keys).into();
             }
         }
     }
@@ -272,5 +275,11 @@ impl Renamer<'_> {
             self.report.loss(Construct::PropertyKey, Action::Renamed);
         }
         new
+    }
+}
+
+fn put(slot: &mut Option<Box<KeyMap>>, inner: KeyMap) {
+    if !inner.is_empty() {
+        slot.get_or_insert_default().absorb(inner);
     }
 }

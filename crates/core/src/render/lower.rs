@@ -38,7 +38,12 @@ pub(super) fn lower(schema: &Value, dialect: &Dialect) -> Result<Lowered, Refuse
     let mut report = Report::default();
     let mut current = match inline(schema, &mut report)? {
         Value::Object(root) => root,
-        _ => Map::new(),
+        other => {
+            if other == false {
+                report.loss(Construct::BooleanSchema, Action::Cut);
+            }
+            Map::new()
+        }
     };
     let mut remarks = Vec::new();
     for _ in 0..PASSES {
@@ -119,6 +124,10 @@ impl Pass<'_> {
         let construct = match (keyword.name, value) {
             ("additionalProperties", Value::Bool(true)) => {
                 return self.keeps(Construct::ClosedObject);
+            }
+            // Keys are always text.
+            ("propertyNames", names) if *names == json!({"type": "string"}) => {
+                return self.keeps(Construct::PatternProperties);
             }
             ("additionalProperties", Value::Bool(_)) => Construct::ClosedObject,
             ("additionalProperties", _) => Construct::MapObject,
@@ -219,12 +228,12 @@ impl Pass<'_> {
             && !map.contains_key("enum")
             && let Some(lists) = choices.iter().map(values).collect::<Option<Vec<_>>>()
         {
-            self.enumerate(map, lists, remarks);
+            Self::enumerate(map, lists, remarks);
         }
     }
 
     /// Alternatives that are nothing but values become one list of values.
-    fn enumerate(&mut self, map: &mut Map<String, Value>, lists: Vec<Vec<Value>>, remarks: &mut Vec<String>) {
+    fn enumerate(map: &mut Map<String, Value>, lists: Vec<Vec<Value>>, remarks: &mut Vec<String>) {
         let Some(Value::Array(choices)) = map.shift_remove("anyOf") else { return };
         let mut kinds: Vec<String> = Vec::new();
         let mut typed = true;
@@ -302,8 +311,8 @@ impl Pass<'_> {
         remarks: &mut Vec<String>,
     ) {
         let Some(value) = map.shift_remove(exclusive) else { return };
-        let whole = types(map.get("type")).iter().all(|kind| kind == "integer" || kind == "null")
-            && map.contains_key("type");
+        let whole =
+            types(map.get("type")).iter().all(|kind| kind == "integer" || kind == "null") && map.contains_key("type");
         let limit = match value.as_i64().and_then(|limit| limit.checked_add(step)) {
             Some(limit) if whole => limit.into(),
             _ => {

@@ -61,8 +61,7 @@ pub(super) fn merge(into: &mut Map<String, Value>, other: Map<String, Value>, lo
 fn merge_schemas(ours: &mut Value, theirs: Value, lost: &mut Vec<String>) {
     match (ours, theirs) {
         (Value::Object(ours), Value::Object(theirs)) => merge(ours, theirs, lost),
-        (ours @ Value::Bool(true), theirs) => *ours = theirs,
-        (ours, theirs @ Value::Bool(false)) => *ours = theirs,
+        (ours, theirs) if *ours == true || theirs == false => *ours = theirs,
         _ => {}
     }
 }
@@ -121,7 +120,11 @@ pub(super) fn either(ours: Value, theirs: Value) -> Value {
                 }
             }
             let typed = !all.is_empty() && theirs.get("type").is_some();
-            if typed { map.insert("type".to_owned(), type_value(all)) } else { map.remove("type") };
+            if typed {
+                map.insert("type".to_owned(), type_value(all))
+            } else {
+                map.remove("type")
+            };
             map.insert("enum".to_owned(), Value::Array(values));
         }
         return schema;

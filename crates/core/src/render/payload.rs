@@ -22,8 +22,8 @@ pub(super) fn wrap(wrapper: Wrapper, name: &str, description: Option<&str>, sche
     };
     let schema = if wrapper == Wrapper::ToolSpec { json!({"json": schema}) } else { schema };
     // A declaration of Gemini's without arguments has no `parameters`: an object there must have properties.
-    let bare = wrapper == Wrapper::Declarations("parameters")
-        && schema["properties"].as_object().is_none_or(Map::is_empty);
+    let bare =
+        wrapper == Wrapper::Declarations("parameters") && schema["properties"].as_object().is_none_or(Map::is_empty);
     if !bare {
         inner.insert(key.to_owned(), schema);
     }

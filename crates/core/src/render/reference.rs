@@ -58,7 +58,7 @@ pub fn markdown() -> String {
         let _ = write!(out, " {} |", dialect.target);
     }
     out.push_str("\n|---|");
-    DIALECTS.iter().for_each(|_| out.push_str("---|"));
+    out.push_str(&"---|".repeat(DIALECTS.len()));
     out.push('\n');
     for (construct, _) in TABLE {
         let word = serde_json::to_value(construct).unwrap_or_default();
