@@ -258,6 +258,12 @@ impl Renamer<'_> {
             }
             self.report.leave();
         }
+        // What holds for other keys does not hold for declared ones.
+        if keys.values.is_some() {
+            for name in map.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
+                keys.inner.entry(name.clone()).or_default();
+            }
+        }
         keys
     }
 

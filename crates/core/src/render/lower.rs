@@ -125,6 +125,9 @@ impl Pass<'_> {
             ("additionalProperties", Value::Bool(true)) => {
                 return self.keeps(Construct::ClosedObject);
             }
+            ("additionalProperties", Value::Object(any)) if any.is_empty() => {
+                return self.keeps(Construct::MapObject);
+            }
             // Keys are always text.
             ("propertyNames", names) if *names == json!({"type": "string"}) => {
                 return self.keeps(Construct::PatternProperties);

@@ -190,6 +190,8 @@ fn additional_properties() {
     let most = [KEEPING, COMPATIBLE, &[Gemini]].concat();
     check(&most, &closed, &closed);
     check(&[GeminiParameters, Ollama], &closed, &open);
+    let any = json!({"type": "object", "properties": {"a": text()}, "additionalProperties": {}});
+    check(&[Gemini, GeminiParameters, Ollama], &any, &open);
     let map = json!({"type": "object", "properties": {}, "additionalProperties": {"type": "integer"}});
     check(&[KEEPING, COMPATIBLE].concat(), &map, &map);
     check(
@@ -369,6 +371,15 @@ fn renamed_keys_inside_lists_and_maps_are_carried_back() {
     });
     let rendered = render(OpenAiChat, [&definition(&schema)]);
     let keys = &rendered.key_maps["t"];
+    let rendered_open = render(
+        OpenAiChat,
+        [&definition(
+            &json!({"type": "object", "properties": {"free": {"type": "object"}}, "additionalProperties": inner}),
+        )],
+    );
+    let mixed = json!({"free": {"_id": 1}, "other": {"_id": 2}});
+    let want = json!({"free": {"_id": 1}, "other": {"@id": 2}});
+    assert_eq!(unmap_arguments(&rendered_open.key_maps["t"], &mixed), want);
     let arguments = json!({"list": [{"_id": "1"}], "map": {"k": {"_id": "2"}}, "_id": 3});
     let want = json!({"list": [{"@id": "1"}], "map": {"k": {"@id": "2"}}, "_id": 3});
     assert_eq!(unmap_arguments(keys, &arguments), want);
