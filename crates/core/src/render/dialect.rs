@@ -16,6 +16,8 @@ pub enum Construct {
     RootCombinator,
     /// `enum`, `const` or `not` at the root.
     RootConstraint,
+    /// `description` at the root.
+    RootDescription,
     /// `anyOf` below the root.
     AnyOf,
     /// Keywords beside an `anyOf`.
@@ -206,6 +208,7 @@ const W: Rule = Rule::Rewrite;
 pub static TABLE: &[(Construct, [Rule; 7])] = &[
     (Construct::RootCombinator,     [W, W, W, W, W, W, W]),
     (Construct::RootConstraint,     [K, N, N, N, N, N, N]),
+    (Construct::RootDescription,    [K, K, K, K, K, K, N]),
     (Construct::AnyOf,              [K, K, K, K, K, K, K]),
     (Construct::AnyOfSiblings,      [K, K, K, K, K, W, K]),
     (Construct::OneOf,              [K, K, W, W, W, W, W]),

@@ -37,6 +37,14 @@ pub(super) fn flatten(
             }
         }
     }
+    if dialect.rule(Construct::RootDescription) != Rule::Keep
+        && let Some(Value::String(text)) = root.shift_remove("description")
+    {
+        report.loss_at("description", Construct::RootDescription, Action::Described);
+        if !text.trim().is_empty() {
+            notes.push(shown(&text.into()));
+        }
+    }
     Ok((root, notes))
 }
 

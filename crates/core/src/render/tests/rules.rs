@@ -84,6 +84,16 @@ fn constraints_at_the_root_are_told() {
     }
 }
 
+/// §4.6: Ollama reads no description of the root.
+#[test]
+fn the_description_of_the_root() {
+    let schema = json!({"type": "object", "description": "Of a thing.", "properties": {}});
+    check_root(&[KEEPING, COMPATIBLE, &[Gemini]].concat(), &schema, &schema);
+    check_root(&[Ollama], &schema, &json!({"type": "object", "properties": {}}));
+    let tool = render(Ollama, [&definition(&schema)]).tools[0]["function"]["description"].clone();
+    assert_eq!(tool, "Does it. (Of a thing.)");
+}
+
 /// Rows "nested anyOf", "nested oneOf".
 #[test]
 fn alternatives_below_the_root() {

@@ -28,6 +28,9 @@ pub(super) fn refused(target: Target, schema: &Value) -> Vec<String> {
             }
         }
     }
+    if target == Target::Ollama && root.contains_key("description") {
+        bad("description");
+    }
     walk(target, root, true, "", &mut found);
     found
 }
