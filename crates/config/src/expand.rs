@@ -58,7 +58,7 @@ pub(crate) fn values(text: &str, folder: &Path, surroundings: &dyn Surroundings)
         let known = ["workspaceFolder", "userHome", "pathSeparator", "/", "HOME", "PWD", "USER"];
         let word = inner[..end].strip_prefix("env:").unwrap_or(&inner[..end]);
         if !rest[..at].ends_with('$') && !known.iter().any(|known| word.starts_with(known)) {
-            values.extend(expand(&rest[at..at + 2 + end + 1], folder, surroundings).ok());
+            values.extend(expand(&rest[at..=at + 2 + end], folder, surroundings).ok());
         }
         rest = &inner[end + 1..];
     }

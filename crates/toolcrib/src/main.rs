@@ -37,7 +37,13 @@ fn main() -> ExitCode {
     start_logging(cli.verbose);
     // One TLS provider, chosen here and nowhere else; an error means that one was installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    // One client at a time is served fastest without handing work between threads; what takes long runs on blocking
+    // threads either way.
+    let mut builder = match &cli.command {
+        Command::Serve(args) if !args.stdio => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = match builder.enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             print::note(format!("error: cannot start: {error}"));

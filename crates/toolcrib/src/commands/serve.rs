@@ -1,5 +1,7 @@
 //! `toolcrib serve`: the main job.
 
+mod streams;
+
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
@@ -25,7 +27,7 @@ async fn stdio(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<E
     let drain = Duration::from_millis(world.loaded().await.config.gateway.drain_timeout_ms);
     let options = StdioOptions { drain, ..StdioOptions::default() };
     let caller = Caller::default();
-    let served = serve_stdio(&server, caller, tokio::io::stdin(), tokio::io::stdout(), options, shutdown).await;
+    let served = serve_stdio(&server, caller, streams::input(), streams::output(), options, shutdown).await;
     watching.abort();
     world.stop().await;
     served.context("standard input or output broke")?;

@@ -1,5 +1,5 @@
 //! The source tree and the built command.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod command;
 mod serve;
