@@ -191,7 +191,7 @@ pub(crate) struct AssembleArgs {
     /// The model's context length in tokens.
     #[arg(long, value_name = "N")]
     pub(crate) context_length: Option<u64>,
-    /// The model, where the target depends on it.
+    /// The model. Taken for scripts that name it; no target of this version depends on it.
     #[arg(long, value_name = "M")]
     pub(crate) model: Option<String>,
     /// Where tools come from, how long to wait, how to print.
