@@ -109,6 +109,10 @@ fn build(id: &ToolId, label: Option<&str>, max_length: usize) -> String {
 /// The text in `[a-zA-Z0-9_-]`, and whether nothing had to be changed. Accents are stripped (`é` to `e`); everything
 /// else outside becomes one underscore a run.
 fn normalise(text: &str) -> (String, bool) {
+    // Nearly every name; decomposing it would give the same.
+    if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-') {
+        return (text.to_owned(), true);
+    }
     let mut out = String::with_capacity(text.len());
     let mut exact = true;
     let mut in_gap = false;
