@@ -35,6 +35,10 @@ pub(crate) async fn watch(world: Arc<World>, flags: SourceArgs) {
     }
     let mut hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()).ok();
     let mut seen = contents(&flags).await;
+    // What changed between the start and now was seen by nobody; this does nothing if nothing did.
+    if let Err(error) = world.reload().await {
+        tracing::error!("the changed configuration is not used, the old one stays in force: {error:#}");
+    }
     loop {
         let forced = tokio::select! {
             _ = pokes.recv(), if watcher.is_some() => false,
