@@ -14,6 +14,7 @@ pub mod explain;
 pub mod hash;
 pub mod ingest;
 pub mod name;
+pub mod permission;
 pub mod render;
 pub mod result;
 pub mod schema;

@@ -2,12 +2,17 @@
 //!
 //! Never knows: MCP, SQL, HTTP, configuration files. Nothing here is global; every [`Engine`] stands alone.
 
+pub mod approval;
 pub mod backend;
 mod call;
 mod engine;
 pub mod event;
 pub mod hub;
+pub mod identity;
+pub mod journal;
 mod lookup;
+pub mod pending;
+pub mod permission;
 pub mod results;
 pub mod settings;
 pub mod store;
@@ -17,6 +22,7 @@ pub use backend::{Backend, BoxFuture, CallContext, Invocation, InvokeError, Prog
 pub use call::{CallReply, CallReport, CallRequest};
 pub use engine::Engine;
 pub use event::{CallEvent, Door, EventSink, LogSink, Outcome};
+pub use identity::{Identity, Principal};
 pub use hub::{Hub, HubLimits, Publisher, SourceOptions};
 pub use settings::{CallLimits, EngineSettings, Permissions, Trust};
 pub use store::{DefinitionStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions};

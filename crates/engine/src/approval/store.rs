@@ -1,0 +1,89 @@
+//! Where requests and grants are kept.
+
+use super::request::{ApprovalRequest, Grant, RequestState, StoredRequest};
+use crate::{backend::BoxFuture, store::StoreError};
+
+/// What became of a request that was to be kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parked {
+    /// It is kept under its own id.
+    New,
+    /// The same principal had asked for the same tool, definition and arguments already and nobody has answered: that
+    /// request stands, with this id.
+    Standing(String),
+}
+
+/// Which requests to list.
+#[derive(Clone, Debug, Default)]
+pub struct RequestFilter {
+    /// Only of this tenant.
+    pub tenant: Option<String>,
+    /// Only in this state.
+    pub state: Option<RequestState>,
+    /// At most this many, newest first.
+    pub limit: usize,
+}
+
+/// An answer to be recorded.
+#[derive(Clone, Debug)]
+pub struct RecordedAnswer {
+    /// Whether the call may run.
+    pub approved: bool,
+    /// What the answer grants or forbids from now on; `None` for a plain denial.
+    pub grant: Option<Grant>,
+    /// Who answered.
+    pub by: String,
+}
+
+/// What became of an answer. Of two racing answers exactly one is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerOutcome {
+    /// It counts.
+    Recorded,
+    /// Somebody was first, or it had expired: the state the request has.
+    Settled(RequestState),
+    /// There is no such request.
+    Unknown,
+}
+
+/// Keeps approvals. Every method is one atomic step, also between processes that share the store.
+pub trait ApprovalStore: Send + Sync + 'static {
+    /// Keeps a request. Refuses with [`StoreError::Quota`] when the same tenant and user have `most_pending` open.
+    fn park<'a>(
+        &'a self,
+        request: ApprovalRequest,
+        most_pending: usize,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<Parked, StoreError>>;
+    /// Reads a request; one that is past its time reads as expired.
+    fn request<'a>(&'a self, id: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Option<StoredRequest>, StoreError>>;
+    /// Lists requests, newest first.
+    fn requests<'a>(
+        &'a self,
+        filter: RequestFilter,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<Vec<StoredRequest>, StoreError>>;
+    /// Records an answer and its grant together.
+    fn answer<'a>(
+        &'a self,
+        id: &'a str,
+        answer: RecordedAnswer,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<AnswerOutcome, StoreError>>;
+    /// Grants in force (not expired, not used up, not revoked) of one tenant, or of all; newest first, at most `limit`.
+    fn grants<'a>(
+        &'a self,
+        tenant: Option<&'a str>,
+        limit: usize,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<Vec<Grant>, StoreError>>;
+    /// Takes one use of a grant. True for exactly as many callers as it has uses left.
+    fn take<'a>(&'a self, grant: &'a str, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>>;
+    /// Ends a grant; false when there was none in force.
+    fn revoke<'a>(&'a self, grant: &'a str, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>>;
+    /// A number that changes whenever anything above changed, also when another process changed it. Cheap: it is asked
+    /// several times a second while somebody waits.
+    fn version<'a>(&'a self) -> BoxFuture<'a, Result<u64, StoreError>>;
+    /// Drops what was settled or ended before `before_ms`; returns how many rows.
+    fn prune<'a>(&'a self, before_ms: u64) -> BoxFuture<'a, Result<u64, StoreError>>;
+}

@@ -1,0 +1,148 @@
+//! One record of the journal. Holds digests, never arguments or results.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    event::{Door, Outcome},
+    identity::Principal,
+};
+
+/// What a record tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A call that may change something is about to leave.
+    Intent,
+    /// A call has ended.
+    Outcome,
+    /// A result arrived after its caller had been told that there was none.
+    Late,
+    /// A person was asked.
+    Asked,
+    /// A person, or a time-out, answered.
+    Answered,
+    /// A grant was used or revoked.
+    Grant,
+    /// A circuit breaker changed its state.
+    Breaker,
+    /// A process found calls of a dead one unfinished and closed them.
+    Recovered,
+    /// Records before this point were dropped by the retention rule.
+    Pruned,
+}
+
+impl Kind {
+    /// The kind's word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Intent => "intent",
+            Self::Outcome => "outcome",
+            Self::Late => "late",
+            Self::Asked => "asked",
+            Self::Answered => "answered",
+            Self::Grant => "grant",
+            Self::Breaker => "breaker",
+            Self::Recovered => "recovered",
+            Self::Pruned => "pruned",
+        }
+    }
+}
+
+/// A record as the call path writes it. Field order is part of the chain's input: add new fields at the end, optional.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalRecord {
+    /// What it tells.
+    pub kind: Kind,
+    /// When, milliseconds since the Unix epoch.
+    pub at_ms: u64,
+    /// The process's run, 26 characters, unguessable.
+    pub run: String,
+    /// The call's number within the run; 0 where no call is concerned.
+    pub call: u64,
+    /// Whose call.
+    pub principal: Principal,
+    /// Which way it came in.
+    pub door: Option<Door>,
+    /// The tool's identity as text, where the name led to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The name as the caller wrote it, at most 128 characters.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Hash of the tool's definition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<String>,
+    /// Digest of the canonical arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<String>,
+    /// Whether the call may change something.
+    #[serde(default)]
+    pub mutating: bool,
+    /// How the call ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// Why; secrets masked, at most 500 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The rule or approval that let the call through or stopped it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority: Option<String>,
+    /// Digest of the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// Size of the result, bytes.
+    #[serde(default)]
+    pub result_bytes: u64,
+    /// Time inside the backend, microseconds.
+    #[serde(default)]
+    pub backend_us: u64,
+    /// Time from the door to the reply, microseconds.
+    #[serde(default)]
+    pub total_us: u64,
+    /// The caller's trace id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
+    /// Further detail of kinds other than calls; at most 2,000 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+impl JournalRecord {
+    /// A record with nothing but its kind, time and run.
+    pub fn new(kind: Kind, at_ms: u64, run: impl Into<String>) -> Self {
+        Self {
+            kind,
+            at_ms,
+            run: run.into(),
+            call: 0,
+            principal: Principal::default(),
+            door: None,
+            tool: None,
+            name: String::new(),
+            definition: None,
+            arguments: None,
+            mutating: false,
+            outcome: None,
+            reason: None,
+            authority: None,
+            output: None,
+            result_bytes: 0,
+            backend_us: 0,
+            total_us: 0,
+            trace: None,
+            detail: None,
+        }
+    }
+}
+
+/// A record as the store has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StoredRecord {
+    /// Its place; grows by one.
+    pub seq: u64,
+    /// Its hash over the record and the hash before it, 64 hexadecimal digits.
+    pub hash: String,
+    /// The record.
+    #[serde(flatten)]
+    pub record: JournalRecord,
+}
