@@ -50,6 +50,12 @@ pub fn changes(old: &Config, new: &Config) -> ConfigChange {
     if old.results.keep_bytes != new.results.keep_bytes {
         change.restart.push("results.keep_bytes");
     }
+    if old.audit != new.audit {
+        change.restart.push("audit");
+    }
+    if old.approvals != new.approvals {
+        change.restart.push("approvals");
+    }
     if old.store != new.store {
         change.restart.push("store");
     }

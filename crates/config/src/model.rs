@@ -1,10 +1,12 @@
 //! The configuration as types, one file a section. Field documentation is what `docs/config.md` prints.
 
 mod builtin;
+mod calls;
 mod disclosure;
 mod gateway;
 mod limits;
 mod names;
+mod permissions;
 mod policy;
 mod server;
 
@@ -14,11 +16,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use builtin::{BuiltinConfig, CommandConfig, FetchConfig, FilesConfig, KeyValueConfig, TimeConfig};
+pub use calls::{
+    AuditConfig, BreakerConfig, CallsConfig, ConcurrencyConfig, RateConfig, RatePer, RepeatConfig, TimeoutConfig,
+};
 pub use disclosure::{DisclosureConfig, Ranker};
-pub use gateway::{GatewayConfig, StoreConfig};
-pub use limits::{LimitsConfig, ResultsConfig};
+pub use gateway::{GatewayConfig, StoreConfig, SyncMode};
+pub use limits::{LimitsConfig, RedactMode, ResultsConfig, UntrustedMark};
 pub use names::{ConflictRule, NamesConfig, PrefixRule};
-pub use policy::{PermissionsConfig, PolicyConfig, ProfileConfig, TrustLevel};
+pub use permissions::{
+    ApprovalsConfig, ConditionConfig, ConditionOp, EffectWord, HostsConfig, PermissionsConfig, RiskConfig, RiskWord,
+    RoleConfig, RuleAction, RuleConfig, TrustLevel,
+};
+pub use policy::{PolicyConfig, ProfileConfig};
 pub use server::{EraSetting, ServerConfig, TransportKind};
 
 use crate::Diagnostic;
@@ -38,8 +47,14 @@ pub struct Config {
     pub builtin: BuiltinConfig,
     /// Which tools anybody may see.
     pub policy: PolicyConfig,
-    /// Which tools may run without asking.
+    /// Which tools may run, and which must be asked about.
     pub permissions: PermissionsConfig,
+    /// How people are asked.
+    pub approvals: ApprovalsConfig,
+    /// How calls are let in.
+    pub calls: CallsConfig,
+    /// What is recorded of calls.
+    pub audit: AuditConfig,
     /// Named sets of selectors, used as `group:NAME`.
     pub groups: BTreeMap<String, Vec<String>>,
     /// Named views on the tools, chosen with `--profile`.
@@ -65,6 +80,9 @@ impl Config {
         self.disclosure.settle(findings);
         self.names.settle(findings);
         self.builtin.settle(findings);
+        self.approvals.settle(findings);
+        self.calls.settle(findings);
+        self.audit.settle(findings);
         self.gateway.settle(findings);
         self.limits.settle(findings);
         self.results.settle(findings);

@@ -34,7 +34,7 @@ impl Rule {
         match self {
             Self::Default => "the default is used",
             Self::AllowNothing => "until this is mended no tool is shown",
-            Self::TrustNothing => "until this is mended every call needs an allow rule",
+            Self::TrustNothing => "until this is mended every call needs an allow rule or an approval",
             Self::SwitchOff => "until this is mended the tools concerned are off",
         }
     }
@@ -54,6 +54,11 @@ impl Rule {
             // A bad list of exceptions only means fewer of them.
             Self::TrustNothing if bad == Some("allow") => {}
             Self::TrustNothing => {
+                // What would have been denied or asked about is not known: neither may an allowance stand.
+                if bad.is_none_or(|bad| bad != "trust") {
+                    map.shift_remove("allow");
+                    map.shift_remove("rules");
+                }
                 map.insert("trust".to_owned(), json!("none"));
             }
             Self::SwitchOff => match (bad, inner) {

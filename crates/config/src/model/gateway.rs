@@ -56,4 +56,17 @@ impl GatewayConfig {
 pub struct StoreConfig {
     /// The SQLite file; `:memory:` keeps nothing. Default: `toolcrib/state.db` in the user's state folder.
     pub path: Option<String>,
+    /// What a write that was answered survives.
+    pub sync: SyncMode,
+}
+
+/// What a write that was answered survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SyncMode {
+    /// The death of the process at any moment.
+    #[default]
+    Normal,
+    /// Loss of power, too; slower.
+    Full,
 }

@@ -60,11 +60,53 @@ pub struct ResultsConfig {
     /// Bytes of such rests that are kept in all, 65536 to 17179869184; the oldest go first.
     #[schemars(range(min = 65_536, max = 17_179_869_184_u64))]
     pub keep_bytes: u64,
+    /// Most characters of text of all results of one turn, 1000 to 10000000. Left out: twice `max_chars`. Calls count as
+    /// one turn while less than a second lies between them.
+    #[schemars(range(min = 1_000, max = 10_000_000))]
+    pub turn_chars: Option<u64>,
+    /// Which secrets are masked in results.
+    pub redact: RedactMode,
+    /// How results of servers are marked as text that nobody vouches for.
+    pub untrusted: UntrustedMark,
+}
+
+/// Which secrets are masked in results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RedactMode {
+    /// None.
+    Off,
+    /// Those of this configuration.
+    #[default]
+    Known,
+    /// Also what looks like one (keys of well-known services, tokens, private keys).
+    Patterns,
+}
+
+/// How results of servers are marked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UntrustedMark {
+    /// Not at all.
+    Off,
+    /// For programs, in `_meta`.
+    #[default]
+    Meta,
+    /// For the model too: texts stand between marks.
+    Text,
 }
 
 impl Default for ResultsConfig {
     fn default() -> Self {
-        Self { max_chars: 100_000, preview_chars: 1_500, keep_ms: 3_600_000, keep_bytes: 256 * 1024 * 1024 }
+        Self {
+            max_chars: 100_000,
+            preview_chars: 1_500,
+            keep_ms: 3_600_000,
+            keep_bytes: 256 * 1024 * 1024,
+            turn_chars: None,
+            redact: RedactMode::default(),
+            untrusted: UntrustedMark::default(),
+        }
     }
 }
 
@@ -74,5 +116,8 @@ impl ResultsConfig {
         clamp(&mut self.preview_chars, 100, 100_000, "results.preview_chars", findings);
         clamp(&mut self.keep_ms, 1_000, 604_800_000, "results.keep_ms", findings);
         clamp(&mut self.keep_bytes, 65_536, 17_179_869_184, "results.keep_bytes", findings);
+        if let Some(chars) = &mut self.turn_chars {
+            clamp(chars, 1_000, 10_000_000, "results.turn_chars", findings);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Who sees what, and what may run.
+//! Who sees what.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,28 +12,6 @@ pub struct PolicyConfig {
     pub allow: Option<Vec<String>>,
     /// No tools that these selectors name; wins over `allow`.
     pub deny: Vec<String>,
-}
-
-/// Whom calls are trusted to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TrustLevel {
-    /// Every call needs an allow rule.
-    None,
-    /// Tools of configured sources run.
-    Configured,
-    /// Everything runs.
-    All,
-}
-
-/// Which tools may run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct PermissionsConfig {
-    /// Default: `configured` on stdio and loopback, else `none`.
-    pub trust: Option<TrustLevel>,
-    /// Selectors of tools that may run whatever the trust level is.
-    pub allow: Vec<String>,
 }
 
 /// A named view on the tools.

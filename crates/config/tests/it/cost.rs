@@ -81,6 +81,16 @@ fn bad_permissions_trust_nothing() {
     ] {
         assert_eq!(bad(text, "permissions").permissions.trust, trust, "{text}");
     }
+    // What would have been denied is not known, so nothing that was allowed is allowed either.
+    for text in [
+        "[permissions]\ntrust = 'all'\nallow = ['*']\ndeny = 'run_command'",
+        "[permissions]\ntrust = 'all'\nallow = ['*']\nask = [5]",
+        "[permissions]\ntrust = 'all'\nallow = ['*']\nrules = [{tool = '*', action = 'denny'}]",
+    ] {
+        let config = bad(text, "permissions");
+        assert_eq!(config.permissions.trust, Some(TrustLevel::None), "{text}");
+        assert!(config.permissions.allow.is_empty() && config.permissions.rules.is_empty(), "{text}");
+    }
     let loaded = World::default().variable("TOOLCRIB_TRUST", "everything").load(&[]).unwrap();
     assert_eq!(loaded.config.permissions.trust, Some(TrustLevel::None));
     assert!(texts(&loaded)[0].contains("(from environment variable TOOLCRIB_TRUST)"), "{:?}", texts(&loaded));
