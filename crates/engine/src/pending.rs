@@ -94,7 +94,8 @@ pub trait PendingStore: Send + Sync + 'static {
     fn open<'a>(&'a self, pending: Pending, most: usize, now_ms: u64) -> BoxFuture<'a, Result<(), StoreError>>;
     /// Reads one by its handle; past its time it reads as expired.
     fn pending<'a>(&'a self, handle: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Option<Pending>, StoreError>>;
-    /// Reads the oldest waiting one with this correlation id, within a tenant.
+    /// Reads the oldest waiting one with this correlation id, within a tenant. When none waits any more, the latest of any
+    /// state, so that whoever comes late can be told why.
     fn by_correlation<'a>(
         &'a self,
         tenant: &'a str,
@@ -103,7 +104,7 @@ pub trait PendingStore: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Option<Pending>, StoreError>>;
     /// Sets the result of a waiting piece. True for the first caller only; false when it is not waiting any more.
     fn settle<'a>(&'a self, handle: &'a str, result: String, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>>;
-    /// Marks a ready piece as delivered. True for exactly one caller.
+    /// Marks a ready or lost piece as delivered. True for exactly one caller.
     fn deliver<'a>(&'a self, handle: &'a str, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>>;
     /// Lists.
     fn list_pending<'a>(
