@@ -118,6 +118,23 @@ impl serde::Serialize for ContentHash {
     }
 }
 
+impl<'de> serde::Deserialize<'de> for ContentHash {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <String as serde::Deserialize>::deserialize(deserializer)?;
+        parse(&text).ok_or_else(|| serde::de::Error::custom("a content hash is 64 hexadecimal digits"))
+    }
+}
+
+fn parse(text: &str) -> Option<ContentHash> {
+    let digits: &[u8; 64] = text.as_bytes().try_into().ok()?;
+    let digit = |at: usize| char::from(digits[at]).to_digit(16);
+    let mut bytes = [0_u8; 32];
+    for (index, byte) in bytes.iter_mut().enumerate() {
+        *byte = (digit(2 * index)? << 4 | digit(2 * index + 1)?) as u8;
+    }
+    Some(ContentHash(bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,5 +154,14 @@ mod tests {
         let tail = ContentHash::of_bytes(b"x").base32(8);
         assert_eq!(tail.len(), 8);
         assert!(tail.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'v').contains(&b)), "{tail}");
+    }
+
+    #[test]
+    fn a_hash_is_read_back_from_its_text() {
+        let hash = ContentHash::of_bytes(b"x");
+        assert_eq!(parse(&hash.to_string()), Some(hash));
+        for text in ["", "00", &"g".repeat(64), &"é".repeat(32)] {
+            assert_eq!(parse(text), None, "{text}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use toolcrib_core::{ContentHash, ToolId, permission::Risk};
 use crate::{backend::BoxFuture, identity::Principal};
 
 /// A question to a person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalRequest {
     /// The handle: 128 unguessable bits as text.
     pub id: String,
@@ -141,7 +141,7 @@ pub enum RequestState {
 }
 
 /// A request as the store has it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredRequest {
     /// The question.
     #[serde(flatten)]
