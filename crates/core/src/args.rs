@@ -5,6 +5,7 @@
 //! could understand differently (threat T18 of the security reference).
 
 pub mod bridge;
+pub mod canonical;
 mod change;
 mod coerce;
 mod fits;

@@ -5,16 +5,21 @@
 
 pub mod args;
 pub mod assemble;
+pub mod breaker;
 pub mod bridge;
 pub mod catalog;
 pub mod disclosure;
+mod elapsed;
 pub mod estimate;
 pub mod evaluate;
 pub mod explain;
 pub mod hash;
+pub mod histogram;
 pub mod ingest;
+mod json_text;
 pub mod name;
 pub mod permission;
+pub mod rate;
 pub mod render;
 pub mod result;
 pub mod schema;
