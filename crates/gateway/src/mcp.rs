@@ -157,6 +157,7 @@ impl Exchange {
                 return self.legacy_batch(bytes).await;
             }
             Err(error) => {
+                self.tell_of_spoilt(&error, bytes).await;
                 let answer = error.to_rpc_error();
                 return refuse(StatusCode::BAD_REQUEST, error.id(), answer.code, answer.message);
             }

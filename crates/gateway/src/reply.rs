@@ -111,7 +111,7 @@ pub(crate) async fn answer<K: Send + 'static>(
         tokio::select! {
             biased;
             frame = frames.recv() => match frame {
-                Some(frame) if frame.kind == FrameKind::Notification => {
+                Some(frame) if !frame.kind.is_last() => {
                     // To a client that takes no stream, progress cannot be told.
                     if accepts.events {
                         return events(frames, Some(frame), settings.heartbeat, keep);
@@ -152,7 +152,7 @@ pub(crate) fn events<K: Send + 'static>(
                 Err(_) => return Some((Ok::<_, Infallible>(Bytes::from_static(b":\n\n")), state)),
             },
         };
-        state.ended = frame.kind != FrameKind::Notification;
+        state.ended = frame.kind.is_last();
         let mut event = Vec::with_capacity(frame.json.len() + 24);
         event.extend_from_slice(b"event: message\ndata: ");
         event.extend_from_slice(&frame.json);

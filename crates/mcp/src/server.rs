@@ -1,15 +1,15 @@
 //! Serving MCP clients: the protocol of both eras over a service that lists and runs tools.
 //!
-//! Owns the seam ([`ToolService`]), version negotiation, admission, cancellation, progress, change notifications and
-//! what each era adds to or must not see in a result. Knows neither the engine nor HTTP: a transport hands messages to
-//! a [`Connection`] and carries the [`Frame`]s it gets back. Every queue and table here is bounded.
+//! Owns the seam ([`ToolService`]), version negotiation, admission, cancellation, progress, questions to the user
+//! ([`Asking`]), change notifications and what each era adds to or must not see in a result. Knows neither the engine nor
+//! HTTP: a transport hands messages to a [`Connection`] and carries the [`Frame`]s it gets back. Every queue and table
+//! here is bounded.
 
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json, value::RawValue};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use toolcrib_core::ToolResult;
 pub use toolcrib_engine::{BoxFuture, Progress, ProgressSink};
 
 use crate::wire::RpcError;
@@ -17,6 +17,7 @@ use crate::wire::RpcError;
 mod admission;
 mod call;
 mod connection;
+mod elicit;
 mod frame;
 mod legacy;
 mod listing;
@@ -24,12 +25,14 @@ mod modern;
 mod oversize;
 mod params;
 mod protocol;
+mod questions;
 mod splice;
 mod stdio;
 mod subscription;
 
 pub use admission::Admission;
-pub use connection::{Connection, Framing};
+pub use connection::{Connection, Framing, WayBack};
+pub use elicit::{Answer, Asking, ElicitError, Elicitor, MAX_STATE, Question, Reply, Resumed};
 pub use frame::{Frame, FrameKind, Outbox, error_frame};
 pub use protocol::{Peek, Protocol};
 pub use stdio::{StdioOptions, serve_stdio};
@@ -44,8 +47,9 @@ pub trait ToolService: Send + Sync + 'static {
     fn list(&self, caller: &Caller) -> ToolList;
 
     /// Runs a tool. Must end soon after `call.cancel` fires. `Err` becomes a JSON-RPC error; a failure inside the tool
-    /// is a result that says so (MCP 2025-11-25).
-    fn call<'a>(&'a self, caller: &'a Caller, call: ToolCall) -> BoxFuture<'a, Result<ToolResult, RpcError>>;
+    /// is a result that says so (MCP 2025-11-25). How the person behind the client can be asked something meanwhile,
+    /// `call.asking` says.
+    fn call<'a>(&'a self, caller: &'a Caller, call: ToolCall) -> BoxFuture<'a, Result<Answer, RpcError>>;
 
     /// Wakes when any caller's list may have changed.
     fn changes(&self) -> watch::Receiver<u64>;
@@ -74,6 +78,14 @@ pub struct Caller {
     pub profile: Option<String>,
     /// The protocol revision spoken; `None` before it is known.
     pub protocol: Option<Protocol>,
+    /// Whether the client declared that it shows forms to its user, in a revision that has them. Whether a certain call
+    /// can ask is [`ToolCall::asking`].
+    pub can_elicit: bool,
+    /// An unguessable name of the connection, the same as long as it lasts: of a stdio client, whatever era it speaks, or
+    /// of a legacy HTTP session. Not what the client names its session by, so it gives no access to it. `None` for modern
+    /// requests over HTTP, which have nothing in common, and when the system has no randomness. Set by
+    /// [`Connection::open`] alone.
+    pub session: Option<String>,
 }
 
 /// The client's name for itself. Never a basis for a decision.
@@ -97,6 +109,10 @@ pub struct ToolCall {
     pub cancel: CancellationToken,
     /// Where progress goes, if the client asked for it. Closed once the answer is out.
     pub progress: Option<ProgressSink>,
+    /// How the person behind the client can be asked.
+    pub asking: Asking,
+    /// What came with a call that is sent again after [`Answer::InputRequired`]; `None` for a first one.
+    pub resumed: Option<Resumed>,
 }
 
 /// How the server introduces itself, and its limits.
@@ -117,6 +133,8 @@ pub struct ServerOptions {
     pub waiting: usize,
     /// Open `subscriptions/listen` streams of one connection. Default 32.
     pub subscriptions: usize,
+    /// Questions to the user of one connection that are open at once; one more is refused as busy. Default 32.
+    pub questions: usize,
     /// How long a modern client may keep a tool list. Default 5 s: lists change while servers start.
     pub list_ttl: Duration,
     /// How long a modern client may keep what `server/discover` told. Default 60 s.
@@ -135,6 +153,7 @@ impl Default for ServerOptions {
             running: 512,
             waiting: 512,
             subscriptions: 32,
+            questions: 32,
             list_ttl: Duration::from_secs(5),
             discover_ttl: Duration::from_mins(1),
             cancel_grace: Duration::from_secs(30),

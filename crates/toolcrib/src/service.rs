@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use toolcrib_core::{Scope, ToolResult};
+use toolcrib_core::Scope;
 use toolcrib_engine::{BoxFuture, CallReply, CallRequest, Door, Engine};
 use toolcrib_mcp::{
-    server::{Caller, ToolCall, ToolList, ToolService},
+    server::{Answer, Caller, ToolCall, ToolList, ToolService},
     wire::RpcError,
 };
 
@@ -51,7 +51,7 @@ impl ToolService for EngineService {
         }
     }
 
-    fn call<'a>(&'a self, caller: &'a Caller, call: ToolCall) -> BoxFuture<'a, Result<ToolResult, RpcError>> {
+    fn call<'a>(&'a self, caller: &'a Caller, call: ToolCall) -> BoxFuture<'a, Result<Answer, RpcError>> {
         Box::pin(async move {
             let request = CallRequest {
                 name: call.name,
@@ -64,7 +64,7 @@ impl ToolService for EngineService {
                 meta: call.meta,
             };
             match self.engine.call(request).await.reply {
-                CallReply::Result(result) => Ok(result),
+                CallReply::Result(result) => Ok(result.into()),
                 CallReply::Protocol { code, message, data } => Err(RpcError {
                     code,
                     message,

@@ -10,8 +10,8 @@ use axum::{
 };
 use tokio::sync::mpsc;
 use toolcrib_mcp::{
-    server::{BUSY, Connection, FrameKind, Framing, Protocol},
-    wire::{Id, Message, code},
+    server::{BUSY, Connection, FrameKind, Framing, Protocol, WayBack},
+    wire::{Id, Message, WireError, code},
 };
 
 use super::{Endpoint, Exchange, QUEUE, SESSION, VERSION, not_offered};
@@ -39,7 +39,9 @@ impl Exchange {
         };
         let (out, frames) = mpsc::channel(QUEUE);
         // A lost connection is not a cancellation in these revisions: the call goes on.
-        session.connection().take(message, &out).await;
+        // A question to the user needs a stream to go out on; the reply comes as a POST of its own.
+        let way = if self.accepts.events { WayBack::Questions } else { WayBack::AnswerAlone };
+        session.connection().take(message, &out, way).await;
         drop(out);
         if id.is_none() {
             return StatusCode::ACCEPTED.into_response();
@@ -67,6 +69,18 @@ impl Exchange {
         reply::answer(frames, accepts, Statuses::Legacy, &self.endpoint.settings, session).await
     }
 
+    /// What is no message may still have been meant for an answer to a question, for which a call waits.
+    pub(super) async fn tell_of_spoilt(&self, error: &WireError, bytes: &Bytes) {
+        if error.id().is_none() || self.claims_modern() || !self.headers.contains_key(&SESSION) {
+            return;
+        }
+        if let Ok(session) = self.endpoint.session(&self.headers, &self.principal, None) {
+            // The answer to the client is the transport's.
+            let (out, _frames) = mpsc::channel(1);
+            session.connection().take_bytes(bytes, &out).await;
+        }
+    }
+
     async fn initialize(self, id: Id, message: Message) -> Response {
         if self.headers.contains_key(&SESSION) {
             let message = format!("initialize opens a session; leave {SESSION} out");
@@ -76,7 +90,7 @@ impl Exchange {
         let server = &self.endpoint.server;
         let caller = self.endpoint.caller(&self.principal);
         let connection = Connection::open(server, Framing::Legacy, caller, server.admission(), None);
-        connection.take(message, &out).await;
+        connection.take(message, &out, WayBack::AnswerAlone).await;
         drop(out);
         let Some(frame) = frames.recv().await else {
             return refuse(StatusCode::INTERNAL_SERVER_ERROR, Some(&id), code::INTERNAL_ERROR, "initialize broke");

@@ -8,7 +8,7 @@ use axum::{
 };
 use tokio::sync::mpsc;
 use toolcrib_mcp::{
-    server::{BUSY, Connection, Framing, Peek, Protocol, error_frame},
+    server::{BUSY, Connection, Framing, Peek, Protocol, WayBack, error_frame},
     wire::{Message, code},
 };
 
@@ -60,7 +60,8 @@ impl Exchange {
         }
         // Held by the answer: when the client is gone, so is the reason for the call.
         let gone = AbandonOnDrop(connection.clone());
-        connection.take(message, &out).await;
+        // A question to the user would be the end of the call, never part of the way there.
+        connection.take(message, &out, WayBack::AnswerAlone).await;
         drop(out);
         reply::answer(frames, self.accepts, Statuses::Modern, &endpoint.settings, (gone, place)).await
     }

@@ -1,6 +1,6 @@
 use serde_json::value::RawValue;
 use tokio::sync::watch;
-use toolcrib_mcp::server::{BoxFuture, Caller, Framing, Server, ServerOptions, ToolCall, ToolList, ToolService};
+use toolcrib_mcp::server::{Answer, BoxFuture, Caller, Framing, Server, ServerOptions, ToolCall, ToolList, ToolService};
 
 use super::*;
 
@@ -15,7 +15,7 @@ impl ToolService for Nothing {
         &'a self,
         _: &'a Caller,
         _: ToolCall,
-    ) -> BoxFuture<'a, Result<toolcrib_core::ToolResult, toolcrib_mcp::wire::RpcError>> {
+    ) -> BoxFuture<'a, Result<Answer, toolcrib_mcp::wire::RpcError>> {
         Box::pin(std::future::pending())
     }
 

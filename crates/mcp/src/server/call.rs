@@ -10,12 +10,15 @@ use toolcrib_core::ToolResult;
 use toolcrib_engine::{Progress, ProgressSink};
 
 use super::{
-    Caller, Outbox, Protocol, Server, ToolCall,
+    Answer, Asking, Caller, Outbox, Protocol, Server, ToolCall,
     admission::Ticket,
-    connection::{InFlight, broken, send},
+    connection::{InFlight, WayBack, broken, send},
+    elicit::{MAX_STATE, Question, resumed},
     error_frame,
-    frame::{notification_frame, result_frame},
+    frame::{notification_frame, quoted, result_frame},
+    modern::server_meta,
     params::Params,
+    questions::MayAsk,
     splice,
 };
 use crate::wire::RpcError;
@@ -26,26 +29,46 @@ pub(super) struct Plan {
     protocol: Protocol,
     call: ToolCall,
     progress: Option<Arc<Reporter>>,
+    // Whether questions may go out while the call waits.
+    may_ask: bool,
 }
 
 impl Plan {
     /// Reads the parameters of `tools/call`. Progress, if asked for, goes to `out`.
-    pub(super) fn read(caller: Caller, protocol: Protocol, params: &Params, out: &Outbox) -> Result<Self, RpcError> {
+    pub(super) fn read(
+        caller: Caller,
+        protocol: Protocol,
+        params: &Params,
+        out: &Outbox,
+        way: WayBack,
+    ) -> Result<Self, RpcError> {
         let name = params.required_text("name")?;
         let arguments = params.object("arguments")?.map(ToOwned::to_owned);
         let progress = params.progress_token()?.map(|token| Reporter::new(token, out));
         let sink = progress.clone().map(|reporter| -> ProgressSink { Arc::new(move |step| reporter.report(step)) });
         let meta = params.forwarded_meta();
-        // The real token comes with the place in the table of running requests.
-        let call = ToolCall { name, arguments, meta, cancel: CancellationToken::new(), progress: sink };
-        Ok(Self { caller, protocol, call, progress })
+        let (asking, resumed, may_ask) = if protocol.is_modern() {
+            let asking = if caller.can_elicit { Asking::ByResending } else { Asking::Unable };
+            (asking, resumed(params)?, false)
+        } else {
+            (Asking::Unable, None, caller.can_elicit && way == WayBack::Questions)
+        };
+        // The real token comes with the place in the table of running requests, and with it the way to ask.
+        let cancel = CancellationToken::new();
+        let call = ToolCall { name, arguments, meta, cancel, progress: sink, asking, resumed };
+        Ok(Self { caller, protocol, call, progress, may_ask })
     }
 }
 
 /// Waits for the turn, runs the call and answers, unless it was cancelled: then nothing is sent.
 pub(super) async fn run(server: Arc<Server>, entry: InFlight, ticket: Ticket, plan: Plan, out: Outbox) {
-    let Plan { caller, protocol, mut call, progress } = plan;
+    let Plan { caller, protocol, mut call, progress, may_ask } = plan;
     call.cancel = entry.cancel.clone();
+    let asks = may_ask.then(|| MayAsk::new(&entry.connection.questions, protocol, &out, &entry.cancel));
+    if let Some(asks) = &asks {
+        call.asking = Asking::Direct(asks.elicitor());
+    }
+    let resends = matches!(call.asking, Asking::ByResending);
     let Some(turn) = entry.cancel.run_until_cancelled(ticket.run()).await else { return };
     // A panic in the service must cost this call alone.
     let work = AssertUnwindSafe(server.service.call(&caller, call)).catch_unwind();
@@ -61,7 +84,7 @@ pub(super) async fn run(server: Arc<Server>, entry: InFlight, ticket: Ticket, pl
             return;
         }
     };
-    drop(turn);
+    drop((turn, asks));
     if let Some(progress) = progress {
         progress.close();
     }
@@ -69,18 +92,36 @@ pub(super) async fn run(server: Arc<Server>, entry: InFlight, ticket: Ticket, pl
         return;
     }
     let answer = match outcome {
-        Ok(Ok(result)) => Ok(result),
+        Ok(Ok(Answer::Result(result))) => Ok(shape(&result, protocol)),
+        Ok(Ok(Answer::InputRequired { key, question, state })) if resends && state.len() <= MAX_STATE => {
+            Ok(input_required(&server, protocol, &key, &question, &state))
+        }
+        Ok(Ok(Answer::InputRequired { .. })) => {
+            tracing::error!("a call ended with a question that its client cannot be asked, or with too long a state");
+            Err(broken())
+        }
         Ok(Err(error)) => Err(error),
         Err(_) => Err(broken()),
     };
     let id = entry.id.clone();
     // The id is free again before the client can know the answer.
     drop(entry);
-    let frame = match answer.map(|result| shape(&result, protocol)) {
+    let frame = match answer {
         Ok(result) => result_frame(&id, &result),
         Err(error) => error_frame(Some(&id), &error),
     };
     send(&out, frame).await;
+}
+
+/// A question as the end of a call (MCP 2026-07-28, multi-round-trip requests).
+fn input_required(server: &Server, protocol: Protocol, key: &str, question: &Question, state: &str) -> String {
+    format!(
+        r#"{{"resultType":"input_required","inputRequests":{{{}:{{"method":"elicitation/create","params":{}}}}},"requestState":{},{}}}"#,
+        quoted(key),
+        question.params(protocol),
+        quoted(state),
+        server_meta(server),
+    )
 }
 
 /// The result as the client's revision can have it. Only the era's own members change; every other byte stays.

@@ -7,14 +7,20 @@ use std::{
     time::Duration,
 };
 
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Admission, Caller, Frame, FrameKind, Outbox, Protocol, Server, call, error_frame, frame::notification_frame,
-    legacy, modern, params::Params, protocol::META_VERSION, subscription,
+    Admission, Caller, Frame, FrameKind, Outbox, Protocol, Server, call, error_frame,
+    frame::notification_frame,
+    legacy, modern,
+    params::Params,
+    protocol::META_VERSION,
+    questions::{Questions, refusal},
+    subscription,
 };
 use crate::wire::{self, Id, Message, RpcError, WireError, code};
 
@@ -32,6 +38,15 @@ pub enum Framing {
     Modern,
 }
 
+/// What the way back to the client carries while a request runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WayBack {
+    /// Questions too: a pipe, or a stream of events.
+    Questions,
+    /// The answer alone: one JSON object.
+    AnswerAlone,
+}
+
 /// A connection. Keep it in an [`Arc`]; running calls hold on to it.
 pub struct Connection {
     pub(super) server: Arc<Server>,
@@ -43,6 +58,8 @@ pub struct Connection {
     events: Mutex<Option<Outbox>>,
     // Woken when the client may have to be told of its list for another reason than a change of it.
     retell: Notify,
+    // What the client was asked and has not answered.
+    pub(super) questions: Arc<Questions>,
     tasks: TaskTracker,
     // Fires when the connection ends in good order: subscriptions close, calls go on.
     closing: CancellationToken,
@@ -63,14 +80,21 @@ struct State {
 }
 
 impl Connection {
-    /// A connection for `caller`; `events` takes the notifications that belong to no request.
+    /// A connection for `caller`; `events` takes the notifications that belong to no request. Unless it is for a single
+    /// modern request, the connection gets a name of its own: [`Caller::session`].
     pub fn open(
         server: &Arc<Server>,
         framing: Framing,
-        caller: Caller,
+        mut caller: Caller,
         admission: Arc<Admission>,
         events: Option<Outbox>,
     ) -> Arc<Self> {
+        let name = random_name();
+        let questions = Questions::new(name.as_deref().unwrap_or_default(), server.options.questions);
+        caller.session = match framing {
+            Framing::Any | Framing::Legacy => random_name(),
+            Framing::Modern => None,
+        };
         Arc::new(Self {
             server: server.clone(),
             framing,
@@ -79,6 +103,7 @@ impl Connection {
             admission,
             events: Mutex::new(events),
             retell: Notify::new(),
+            questions,
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
             gone: CancellationToken::new(),
@@ -95,11 +120,25 @@ impl Connection {
         self.in_flight.lock().len()
     }
 
+    /// Questions to the client that are open.
+    pub fn open_questions(&self) -> usize {
+        self.questions.len()
+    }
+
+    /// How many answers came that belonged to no open question: late ones, second ones, strange ones.
+    pub fn stray_answers(&self) -> u64 {
+        self.questions.strays()
+    }
+
     /// Takes the bytes of one message, or of a batch where the revision allows one. Answers go to `out`; when nothing of
     /// the message is pending any more, no clone of `out` is held.
     pub async fn take_bytes(self: &Arc<Self>, bytes: &[u8], out: &Outbox) {
         match wire::parse(bytes) {
-            Ok(message) => self.take(message, out).await,
+            Ok(message) => self.take(message, out, WayBack::Questions).await,
+            // A spoilt answer to a question of ours: whoever waits for it should know.
+            Err(WireError::Invalid { reason, id: Some(id) }) if self.questions.is_open(&id) => {
+                self.questions.hear(&id, Err(format!("not a JSON-RPC 2.0 message: {reason}")));
+            }
             Err(WireError::Batch) if self.legacy_protocol() == Some(Protocol::V2025_03_26) => {
                 self.take_batch(bytes, out).await;
             }
@@ -107,13 +146,18 @@ impl Connection {
         }
     }
 
-    /// Takes one message. Answers go to `out`.
-    pub async fn take(self: &Arc<Self>, message: Message, out: &Outbox) {
+    /// Takes one message. Answers go to `out`, and so do the questions of a call if that can carry them.
+    pub async fn take(self: &Arc<Self>, message: Message, out: &Outbox, way: WayBack) {
         match message {
-            Message::Request { id, method, params } => self.request(id, &method, params.as_deref(), out).await,
+            Message::Request { id, method, params } => self.request(id, &method, params.as_deref(), out, way).await,
             Message::Notification { method, params } => self.notification(&method, params.as_deref()),
-            // We ask clients for nothing, so nothing waits for an answer.
-            Message::Response { .. } | Message::Error { .. } => tracing::debug!("ignoring an answer nobody asked for"),
+            Message::Response { id, result } => {
+                self.questions.hear(&id, Ok(result));
+            }
+            Message::Error { id: Some(id), error } => {
+                self.questions.hear(&id, Err(refusal(&error)));
+            }
+            Message::Error { id: None, .. } => self.questions.stray(),
         }
     }
 
@@ -130,34 +174,34 @@ impl Connection {
                     let error = RpcError::new(code::INVALID_REQUEST, "initialize cannot be part of a batch");
                     send(&sender, error_frame(Some(&id), &error)).await;
                 }
-                Ok(message) => self.take(message, &sender).await,
+                Ok(message) => self.take(message, &sender, WayBack::AnswerAlone).await,
                 Err(error) => send(&sender, error_frame(error.id(), &error.to_rpc_error())).await,
             }
         }
         drop((sender, collector));
     }
 
-    async fn request(self: &Arc<Self>, id: Id, method: &str, params: Option<&RawValue>, out: &Outbox) {
+    async fn request(self: &Arc<Self>, id: Id, method: &str, params: Option<&RawValue>, out: &Outbox, way: WayBack) {
         let dispatch = || {
             if self.in_flight.lock().contains_key(&id) {
                 return Err(id_in_use(&id));
             }
             let params = Params::read(params)?;
             if self.is_modern(method, &params) {
-                modern::request(self, &id, method, &params, out)
+                modern::request(self, &id, method, &params, out, way)
             } else {
-                legacy::request(self, &id, method, &params, out)
+                legacy::request(self, &id, method, &params, out, way)
             }
         };
         // A panic in the service must cost this request alone.
         let answered = std::panic::catch_unwind(AssertUnwindSafe(dispatch)).unwrap_or_else(|_| Err(broken()));
         match answered {
-            Ok(Answer::Now(frame)) => send(out, frame).await,
-            Ok(Answer::List(frame, hash)) => {
+            Ok(Dispatched::Now(frame)) => send(out, frame).await,
+            Ok(Dispatched::List(frame, hash)) => {
                 send(out, frame).await;
                 self.saw_list(hash);
             }
-            Ok(Answer::Later) => {}
+            Ok(Dispatched::Later) => {}
             Err(error) => send(out, error_frame(Some(&id), &error)).await,
         }
     }
@@ -188,9 +232,11 @@ impl Connection {
         }
     }
 
-    /// Stops subscriptions and change notifications; running calls go on. Their answers still go out.
+    /// Stops subscriptions and change notifications; running calls go on, and their answers still go out. From the client
+    /// nothing more is expected: questions to it are lost.
     pub fn close(&self) {
         self.closing.cancel();
+        self.questions.close();
         self.events.lock().take();
     }
 
@@ -302,7 +348,12 @@ impl Connection {
     }
 
     /// Runs a call in the background and answers when it ends.
-    pub(super) fn start_call(self: &Arc<Self>, id: &Id, plan: call::Plan, out: &Outbox) -> Result<Answer, RpcError> {
+    pub(super) fn start_call(
+        self: &Arc<Self>,
+        id: &Id,
+        plan: call::Plan,
+        out: &Outbox,
+    ) -> Result<Dispatched, RpcError> {
         let Some(ticket) = self.admission.enter() else {
             let (running, waiting) = self.admission.limits();
             let message = format!("busy: {running} calls run and {waiting} wait; try again in a moment");
@@ -311,7 +362,7 @@ impl Connection {
         };
         let entry = self.enter_in_flight(id)?;
         self.tasks.spawn(call::run(self.server.clone(), entry, ticket, plan, out.clone()));
-        Ok(Answer::Later)
+        Ok(Dispatched::Later)
     }
 
     /// Holds a modern client's stream of change notifications open.
@@ -321,7 +372,7 @@ impl Connection {
         caller: Caller,
         filter: subscription::Filter,
         out: &Outbox,
-    ) -> Result<Answer, RpcError> {
+    ) -> Result<Dispatched, RpcError> {
         let limit = self.server.options.subscriptions;
         let entry = self.enter_in_flight(id)?;
         {
@@ -337,7 +388,7 @@ impl Connection {
             subscription::run(&connection.server, &entry, &closing, &caller, filter, &out).await;
             connection.state.lock().subscriptions -= 1;
         });
-        Ok(Answer::Later)
+        Ok(Dispatched::Later)
     }
 
     fn enter_in_flight(self: &Arc<Self>, id: &Id) -> Result<InFlight, RpcError> {
@@ -352,6 +403,13 @@ impl Connection {
     }
 }
 
+// A name that nobody can guess; none when the system has no randomness to give.
+fn random_name() -> Option<String> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(URL_SAFE_NO_PAD.encode(bytes))
+}
+
 fn id_in_use(id: &Id) -> RpcError {
     RpcError::new(code::INVALID_REQUEST, format!("id {id} belongs to a request that still runs; use a new one"))
 }
@@ -362,7 +420,7 @@ pub(super) fn broken() -> RpcError {
 }
 
 /// How a request is answered.
-pub(super) enum Answer {
+pub(super) enum Dispatched {
     /// With this.
     Now(Frame),
     /// With this, which shows the client the list of this hash.
@@ -373,7 +431,7 @@ pub(super) enum Answer {
 
 /// A request that has not ended; leaves the table when dropped.
 pub(super) struct InFlight {
-    connection: Arc<Connection>,
+    pub(super) connection: Arc<Connection>,
     pub(super) id: Id,
     pub(super) cancel: CancellationToken,
 }
@@ -395,7 +453,7 @@ async fn collect_batch(mut receiver: mpsc::Receiver<Frame>, out: Outbox) {
     let mut answers = Vec::new();
     while let Some(frame) = receiver.recv().await {
         match frame.kind {
-            FrameKind::Notification => {
+            FrameKind::Notification | FrameKind::Request => {
                 // A hint; dropped when the client is slow.
                 let _ = out.try_send(frame);
             }

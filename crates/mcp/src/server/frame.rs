@@ -24,10 +24,19 @@ pub struct Frame {
 pub enum FrameKind {
     /// A notification; more may follow.
     Notification,
+    /// A request of ours; more may follow, and its answer comes as a message of its own.
+    Request,
     /// A request's result: its last message.
     Result,
     /// A request's error, with its code: its last message.
     Error(i64),
+}
+
+impl FrameKind {
+    /// Whether it is the last message of the request it belongs to.
+    pub fn is_last(self) -> bool {
+        matches!(self, Self::Result | Self::Error(_))
+    }
 }
 
 /// An error answer. MCP has no `null` id: the member is left out when the id could not be read (MCP 2026-07-28, error
@@ -76,6 +85,15 @@ pub(super) fn notification_frame(method: &str, params: Option<&str>) -> Frame {
     }
     out.push('}');
     Frame { json: out.into(), kind: FrameKind::Notification }
+}
+
+/// A request of ours; `params` is the text of a JSON object.
+pub(super) fn request_frame(id: &Id, method: &str, params: &str) -> Frame {
+    let id = id.to_json();
+    let method = quoted(method);
+    let params = one_line(params);
+    let json = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#);
+    Frame { json: json.into(), kind: FrameKind::Request }
 }
 
 pub(super) fn quoted(text: &str) -> String {

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::{
     Caller, ClientInfo, Outbox, Protocol, call,
-    connection::{Answer, Connection},
+    connection::{Connection, Dispatched, WayBack},
+    elicit::can_show_forms,
     frame::{quoted, result_frame},
     listing,
     params::{Params, invalid},
@@ -22,9 +23,10 @@ pub(super) fn request(
     method: &str,
     params: &Params,
     out: &Outbox,
-) -> Result<Answer, RpcError> {
+    way: WayBack,
+) -> Result<Dispatched, RpcError> {
     match method {
-        "ping" => return Ok(Answer::Now(result_frame(id, "{}"))),
+        "ping" => return Ok(Dispatched::Now(result_frame(id, "{}"))),
         "initialize" => return initialize(connection, id, params),
         _ => {}
     }
@@ -41,30 +43,32 @@ pub(super) fn request(
             let list = connection.server.service.list(&connection.caller());
             let cursor = params.text("cursor")?;
             let page = listing::page(&list, cursor.as_deref(), connection.server.options.page, protocol)?;
-            Ok(Answer::List(result_frame(id, &format!("{{{}}}", page.members)), list.hash))
+            Ok(Dispatched::List(result_frame(id, &format!("{{{}}}", page.members)), list.hash))
         }
         "tools/call" => {
-            let plan = call::Plan::read(connection.caller(), protocol, params, out)?;
+            let plan = call::Plan::read(connection.caller(), protocol, params, out, way)?;
             connection.start_call(id, plan, out)
         }
         // Accepted because clients send it unasked; there are no log messages to filter.
         "logging/setLevel" => match params.required_text("level")? {
-            level if LOG_LEVELS.contains(&level.as_str()) => Ok(Answer::Now(result_frame(id, "{}"))),
+            level if LOG_LEVELS.contains(&level.as_str()) => Ok(Dispatched::Now(result_frame(id, "{}"))),
             level => Err(invalid(format!("params.level {level:?} is none of {}", LOG_LEVELS.join(", ")))),
         },
         _ => Err(method_not_found(method)),
     }
 }
 
-fn initialize(connection: &Arc<Connection>, id: &Id, params: &Params) -> Result<Answer, RpcError> {
+fn initialize(connection: &Arc<Connection>, id: &Id, params: &Params) -> Result<Dispatched, RpcError> {
     let requested = params.required_text("protocolVersion")?;
-    params.object("capabilities")?;
+    let capabilities = params.object("capabilities")?.and_then(|raw| serde_json::from_str(raw.get()).ok());
     let protocol =
         Protocol::from_date(&requested).filter(|known| !known.is_modern()).unwrap_or(Protocol::NEWEST_LEGACY);
     let client = params.object("clientInfo")?.and_then(|raw| serde_json::from_str(raw.get()).ok());
     let caller = Caller {
         client: client.and_then(|value: Value| client_info(&value)),
         protocol: Some(protocol),
+        can_elicit: protocol >= Protocol::V2025_06_18
+            && capabilities.is_some_and(|capabilities: Value| can_show_forms(&capabilities)),
         ..connection.caller()
     };
     let instructions = connection.server.service.instructions(&caller);
@@ -83,7 +87,7 @@ fn initialize(connection: &Arc<Connection>, id: &Id, params: &Params) -> Result<
         result.push_str(&quoted(&text));
     }
     result.push('}');
-    Ok(Answer::Now(result_frame(id, &result)))
+    Ok(Dispatched::Now(result_frame(id, &result)))
 }
 
 pub(super) fn client_info(value: &Value) -> Option<ClientInfo> {

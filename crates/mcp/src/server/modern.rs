@@ -6,7 +6,8 @@ use serde_json::{Value, json, value::to_raw_value};
 
 use super::{
     Caller, Outbox, Protocol, Server, call,
-    connection::{Answer, Connection},
+    connection::{Connection, Dispatched, WayBack},
+    elicit::can_show_forms,
     frame::{quoted, result_frame},
     legacy::{client_info, method_not_found},
     listing,
@@ -22,21 +23,22 @@ pub(super) fn request(
     method: &str,
     params: &Params,
     out: &Outbox,
-) -> Result<Answer, RpcError> {
+    way: WayBack,
+) -> Result<Dispatched, RpcError> {
     let server = &connection.server;
     let (protocol, caller) = envelope(connection, params)?;
     match method {
-        "server/discover" => Ok(Answer::Now(result_frame(id, &discover(server, &caller)))),
+        "server/discover" => Ok(Dispatched::Now(result_frame(id, &discover(server, &caller)))),
         "tools/list" => {
             let list = server.service.list(&caller);
             let cursor = params.text("cursor")?;
             let page = listing::page(&list, cursor.as_deref(), server.options.page, protocol)?;
             let cache = cache_hints(server.options.list_ttl);
             let result = format!(r#"{{"resultType":"complete",{},{cache},{}}}"#, page.members, server_meta(server));
-            Ok(Answer::Now(result_frame(id, &result)))
+            Ok(Dispatched::Now(result_frame(id, &result)))
         }
         "tools/call" => {
-            let plan = call::Plan::read(caller, protocol, params, out)?;
+            let plan = call::Plan::read(caller, protocol, params, out, way)?;
             connection.start_call(id, plan, out)
         }
         "subscriptions/listen" => {
@@ -57,16 +59,16 @@ fn envelope(connection: &Connection, params: &Params) -> Result<(Protocol, Calle
         Some(_) => return Err(invalid(format!("{META_VERSION} in params._meta is not a text"))),
         None => return Err(invalid(format!("params._meta does not carry {META_VERSION}"))),
     };
-    match meta.get(META_CAPABILITIES) {
-        Some(Value::Object(_)) => {}
+    let can_elicit = match meta.get(META_CAPABILITIES) {
+        Some(capabilities @ Value::Object(_)) => can_show_forms(capabilities),
         Some(_) => return Err(invalid(format!("{META_CAPABILITIES} in params._meta is not an object"))),
         None => return Err(invalid(format!("params._meta does not carry {META_CAPABILITIES}"))),
-    }
+    };
     let Some(protocol) = Protocol::from_date(version).filter(|known| known.is_modern()) else {
         return Err(unsupported_version(version));
     };
     let client = meta.get(META_CLIENT).and_then(client_info);
-    Ok((protocol, Caller { client, protocol: Some(protocol), ..connection.caller() }))
+    Ok((protocol, Caller { client, protocol: Some(protocol), can_elicit, ..connection.caller() }))
 }
 
 pub(super) fn unsupported_version(requested: &str) -> RpcError {
@@ -101,6 +103,6 @@ fn cache_hints(ttl: std::time::Duration) -> String {
     format!(r#""ttlMs":{},"cacheScope":"private""#, ttl.as_millis())
 }
 
-fn server_meta(server: &Server) -> String {
+pub(super) fn server_meta(server: &Server) -> String {
     format!(r#""_meta":{{"{META_SERVER}":{}}}"#, server.info)
 }

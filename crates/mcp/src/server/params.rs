@@ -60,6 +60,14 @@ impl Params {
         }
     }
 
+    /// The members of an object member, as they were written; none when it is absent.
+    pub(super) fn members(&self, name: &str) -> Result<Vec<(String, Box<RawValue>)>, RpcError> {
+        let Some(raw) = self.object(name)? else { return Ok(Vec::new()) };
+        let Members(members) =
+            serde_json::from_str(raw.get()).map_err(|_| invalid(format!("params.{name} is not an object")))?;
+        Ok(members)
+    }
+
     /// `_meta`.
     pub(super) fn meta(&self) -> Option<&Map<String, Value>> {
         self.meta.as_ref()
@@ -85,6 +93,13 @@ impl Params {
             Some(_) => Err(invalid("params._meta.progressToken is neither a text nor a number")),
         }
     }
+}
+
+/// Reads a value in which no key is given twice at any depth (T18); the error says what is wrong.
+pub(super) fn strict(raw: &RawValue) -> Result<Value, String> {
+    let refuse = |error: serde_json::Error| without_position(&error);
+    Strict.deserialize(&mut serde_json::Deserializer::from_str(raw.get())).map_err(refuse)?;
+    serde_json::from_str(raw.get()).map_err(refuse)
 }
 
 /// An invalid-parameters error.

@@ -18,16 +18,20 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_core::ToolResult;
 use toolcrib_mcp::{
     server::{
-        BoxFuture, Caller, Progress, Server, ServerOptions, StdioOptions, ToolCall, ToolList, ToolService, serve_stdio,
+        Answer, BoxFuture, Caller, Elicitor, Progress, Server, ServerOptions, StdioOptions, ToolCall, ToolList,
+        ToolService, serve_stdio,
     },
     wire::{RpcError, code},
 };
+
+use super::asking;
 
 pub(crate) const MODERN_META: &str =
     r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
 
 /// Tools by name: `echo` gives its arguments' text back, `raw` answers with its argument `result`'s text, `wait` ends when
-/// released or cancelled, `steps` reports progress, `meta` tells what reached it, `panic` panics, anything else is an error.
+/// released or cancelled, `steps` reports progress, `meta` tells what reached it, `panic` panics; those of
+/// [`asking`] ask the user; anything else is an error.
 pub(crate) struct Fake {
     pub(crate) tools: Mutex<Vec<String>>,
     pub(crate) generation: watch::Sender<u64>,
@@ -37,6 +41,8 @@ pub(crate) struct Fake {
     pub(crate) release: Semaphore,
     /// Calls of `wait` that were cancelled.
     pub(crate) cancelled: Semaphore,
+    /// What `keep` kept, to be used when the call is over.
+    pub(crate) kept: Mutex<Option<Arc<dyn Elicitor>>>,
     pub(crate) lists: AtomicUsize,
     /// Published once, after a list was made and before it is given out.
     pub(crate) meanwhile: Mutex<Option<Vec<String>>>,
@@ -50,6 +56,7 @@ impl Fake {
             started: Semaphore::new(0),
             release: Semaphore::new(0),
             cancelled: Semaphore::new(0),
+            kept: Mutex::new(None),
             lists: AtomicUsize::new(0),
             meanwhile: Mutex::new(None),
         })
@@ -76,52 +83,12 @@ impl ToolService for Fake {
         ToolList { tools: raw.collect(), hash: tools.join(",") }
     }
 
-    fn call<'a>(&'a self, caller: &'a Caller, call: ToolCall) -> BoxFuture<'a, Result<ToolResult, RpcError>> {
+    fn call<'a>(&'a self, caller: &'a Caller, call: ToolCall) -> BoxFuture<'a, Result<Answer, RpcError>> {
         Box::pin(async move {
-            let arguments = call.arguments.as_ref().map_or("absent", |raw| raw.get());
-            match call.name.as_str() {
-                "echo" => Ok(ToolResult::text(arguments)),
-                "raw" => {
-                    let text = serde_json::from_str::<Value>(arguments).unwrap()["result"].as_str().unwrap().to_owned();
-                    Ok(ToolResult::from_raw(RawValue::from_string(text).unwrap()).unwrap())
-                }
-                "wait" => {
-                    self.started.add_permits(1);
-                    tokio::select! {
-                        () = call.cancel.cancelled() => {
-                            self.cancelled.add_permits(1);
-                            Ok(ToolResult::error("cancelled"))
-                        }
-                        permit = self.release.acquire() => {
-                            permit.unwrap().forget();
-                            Ok(ToolResult::text("released"))
-                        }
-                    }
-                }
-                "steps" => {
-                    for step in 1..=3 {
-                        if let Some(progress) = &call.progress {
-                            progress(Progress { params: json!({"progress": step, "progressToken": "theirs"}) });
-                        }
-                    }
-                    // A sink kept beyond the answer is deaf.
-                    if let Some(progress) = call.progress {
-                        let late = progress.clone();
-                        tokio::spawn(async move {
-                            tokio::time::sleep(Duration::from_millis(20)).await;
-                            late(Progress { params: json!({"progress": 99}) });
-                        });
-                    }
-                    Ok(ToolResult::text("done"))
-                }
-                "meta" => {
-                    let client = caller.client.as_ref().map(|client| format!("{}/{}", client.name, client.version));
-                    let protocol = caller.protocol.map(|protocol| protocol.to_string());
-                    Ok(ToolResult::text(json!({"meta": call.meta, "client": client, "protocol": protocol}).to_string()))
-                }
-                "panic" => panic!("as asked"),
-                name => Err(RpcError::new(code::INVALID_PARAMS, format!("unknown tool {name}"))),
+            if let Some(answer) = asking::call(self, caller, &call).await {
+                return Ok(answer);
             }
+            self.run(caller, call).await.map(Answer::from)
         })
     }
 
@@ -131,6 +98,55 @@ impl ToolService for Fake {
 
     fn instructions(&self, _: &Caller) -> Option<String> {
         Some("say \"please\"".to_owned())
+    }
+}
+
+impl Fake {
+    async fn run(&self, caller: &Caller, call: ToolCall) -> Result<ToolResult, RpcError> {
+        let arguments = call.arguments.as_ref().map_or("absent", |raw| raw.get());
+        match call.name.as_str() {
+            "echo" => Ok(ToolResult::text(arguments)),
+            "raw" => {
+                let text = serde_json::from_str::<Value>(arguments).unwrap()["result"].as_str().unwrap().to_owned();
+                Ok(ToolResult::from_raw(RawValue::from_string(text).unwrap()).unwrap())
+            }
+            "wait" => {
+                self.started.add_permits(1);
+                tokio::select! {
+                    () = call.cancel.cancelled() => {
+                        self.cancelled.add_permits(1);
+                        Ok(ToolResult::error("cancelled"))
+                    }
+                    permit = self.release.acquire() => {
+                        permit.unwrap().forget();
+                        Ok(ToolResult::text("released"))
+                    }
+                }
+            }
+            "steps" => {
+                for step in 1..=3 {
+                    if let Some(progress) = &call.progress {
+                        progress(Progress { params: json!({"progress": step, "progressToken": "theirs"}) });
+                    }
+                }
+                // A sink kept beyond the answer is deaf.
+                if let Some(progress) = call.progress {
+                    let late = progress.clone();
+                    tokio::spawn(async move {
+                        tokio::time::sleep(Duration::from_millis(20)).await;
+                        late(Progress { params: json!({"progress": 99}) });
+                    });
+                }
+                Ok(ToolResult::text("done"))
+            }
+            "meta" => {
+                let client = caller.client.as_ref().map(|client| format!("{}/{}", client.name, client.version));
+                let protocol = caller.protocol.map(|protocol| protocol.to_string());
+                Ok(ToolResult::text(json!({"meta": call.meta, "client": client, "protocol": protocol}).to_string()))
+            }
+            "panic" => panic!("as asked"),
+            name => Err(RpcError::new(code::INVALID_PARAMS, format!("unknown tool {name}"))),
+        }
     }
 }
 
@@ -169,8 +185,12 @@ impl Client {
     }
 
     pub(crate) async fn initialize(&mut self, version: &str) {
+        self.initialize_with(version, "{}").await;
+    }
+
+    pub(crate) async fn initialize_with(&mut self, version: &str, capabilities: &str) {
         let line = format!(
-            r#"{{"jsonrpc":"2.0","id":"init","method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{{}},"clientInfo":{{"name":"test","version":"0"}}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":"init","method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{capabilities},"clientInfo":{{"name":"test","version":"0"}}}}}}"#
         );
         self.send(&line).await;
         assert!(self.receive().await.contains(r#""id":"init","result""#));
