@@ -9,7 +9,8 @@ use toolcrib_core::ToolResult;
 use toolcrib_gateway::{Gateway, GatewaySettings};
 use toolcrib_mcp::{
     server::{
-        BoxFuture, Caller, Progress, Server, ServerOptions, StdioOptions, ToolCall, ToolList, ToolService, serve_stdio,
+        Answer, Asking, BoxFuture, Caller, Progress, Question, Reply, Server, ServerOptions, StdioOptions, ToolCall,
+        ToolList, ToolService, serve_stdio,
     },
     wire::{RpcError, code},
 };
@@ -30,6 +31,7 @@ impl ToolService for Echo {
                 "type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}}),
             json!({"name": "numbers", "description": "Gives an array.", "inputSchema": empty,
                 "outputSchema": {"type": "array", "items": {"type": "integer"}}}),
+            json!({"name": "ask", "description": "Asks whether to go on.", "inputSchema": empty}),
             json!({"name": "test_trigger_tool_change", "description": format!("Changes this text ({generation})."),
                 "inputSchema": empty}),
         ];
@@ -37,11 +39,11 @@ impl ToolService for Echo {
         ToolList { tools, hash: generation.to_string() }
     }
 
-    fn call<'a>(&'a self, _: &'a Caller, call: ToolCall) -> BoxFuture<'a, Result<ToolResult, RpcError>> {
+    fn call<'a>(&'a self, _: &'a Caller, call: ToolCall) -> BoxFuture<'a, Result<Answer, RpcError>> {
         Box::pin(async move {
             match call.name.as_str() {
                 "echo" | "region" => {
-                    Ok(ToolResult::text(call.arguments.map_or("{}".into(), |raw| raw.get().to_owned())))
+                    Ok(ToolResult::text(call.arguments.map_or("{}".into(), |raw| raw.get().to_owned())).into())
                 }
                 "count" => {
                     for step in 1..=3 {
@@ -50,12 +52,13 @@ impl ToolService for Echo {
                         }
                         tokio::time::sleep(Duration::from_millis(30)).await;
                     }
-                    Ok(ToolResult::text("three"))
+                    Ok(ToolResult::text("three").into())
                 }
-                "numbers" => Ok(ToolResult::structured(&json!([1, 2, 3]))),
+                "numbers" => Ok(ToolResult::structured(&json!([1, 2, 3])).into()),
+                "ask" => Ok(ask(&call).await),
                 "test_trigger_tool_change" => {
                     self.generation.send_modify(|generation| *generation += 1);
-                    Ok(ToolResult::text("changed"))
+                    Ok(ToolResult::text("changed").into())
                 }
                 name => Err(RpcError::new(code::INVALID_PARAMS, format!("no tool {name:?}"))),
             }
@@ -68,6 +71,26 @@ impl ToolService for Echo {
 
     fn instructions(&self, _: &Caller) -> Option<String> {
         Some("Try echo.".to_owned())
+    }
+}
+
+async fn ask(call: &ToolCall) -> Answer {
+    let schema =
+        json!({"type": "object", "required": ["on"], "properties": {"on": {"type": "boolean", "title": "Go on"}}});
+    let question = Question { message: "Shall it go on?".to_owned(), schema };
+    let reply = match (&call.asking, &call.resumed) {
+        (Asking::Direct(elicitor), _) => elicitor.elicit(&question).await.map_err(|error| error.to_string()),
+        // A real service seals its state, checks it, and checks the reply against the question.
+        (_, Some(resumed)) => resumed.replies.get("on").cloned().ok_or_else(|| "no reply".to_owned()),
+        (Asking::ByResending, None) => {
+            return Answer::InputRequired { key: "on".to_owned(), question, state: "asked".to_owned() };
+        }
+        (Asking::Unable, None) => Err("this client cannot be asked".to_owned()),
+    };
+    match reply {
+        Ok(Reply::Accept(content)) => ToolResult::structured(&content.into()).into(),
+        Ok(Reply::Decline | Reply::Cancel) => ToolResult::text("no").into(),
+        Err(why) => ToolResult::error(why).into(),
     }
 }
 

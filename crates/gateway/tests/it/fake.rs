@@ -12,18 +12,20 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_core::ToolResult;
 use toolcrib_gateway::{Bound, Gateway, GatewayError, GatewaySettings};
 use toolcrib_mcp::{
-    server::{BoxFuture, Caller, Progress, ToolCall, ToolList, ToolService},
+    server::{Answer, Asking, BoxFuture, Caller, Progress, Question, ToolCall, ToolList, ToolService},
     wire::{RpcError, code},
 };
 
 /// Tools by name: `echo` gives its arguments' text back, `who` tells the caller, `wait` ends when released or cancelled,
-/// `steps` reports progress and then waits to be released, anything else is an error.
+/// `steps` reports progress and then waits to be released, `ask` asks the user and tells the reply, anything else is an error.
 pub(crate) struct Fake {
     tools: Mutex<Vec<String>>,
     generation: watch::Sender<u64>,
     pub(crate) started: Semaphore,
     pub(crate) release: Semaphore,
     pub(crate) cancelled: Semaphore,
+    /// Questions that were answered or lost.
+    pub(crate) asked: Semaphore,
 }
 
 impl Fake {
@@ -39,6 +41,7 @@ impl Fake {
             started: Semaphore::new(0),
             release: Semaphore::new(0),
             cancelled: Semaphore::new(0),
+            asked: Semaphore::new(0),
         })
     }
 
@@ -46,6 +49,24 @@ impl Fake {
     pub(crate) fn add(&self, name: &str) {
         self.tools.lock().push(json!({"name": name, "inputSchema": {"type": "object"}}).to_string());
         self.generation.send_modify(|generation| *generation += 1);
+    }
+
+    async fn ask(&self, call: &ToolCall) -> Answer {
+        let schema = json!({"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]});
+        let question = Question { message: "ok?".to_owned(), schema };
+        match (&call.asking, &call.resumed) {
+            (Asking::Direct(elicitor), _) => {
+                self.started.add_permits(1);
+                let reply = elicitor.elicit(&question).await;
+                self.asked.add_permits(1);
+                ToolResult::text(format!("{reply:?}")).into()
+            }
+            (_, Some(resumed)) => ToolResult::text(format!("{} {:?}", resumed.state, resumed.replies)).into(),
+            (Asking::ByResending, None) => {
+                Answer::InputRequired { key: "q".to_owned(), question, state: "sealed".to_owned() }
+            }
+            (Asking::Unable, None) => ToolResult::text("unable").into(),
+        }
     }
 
     async fn wait(&self, call: &ToolCall) -> ToolResult {
@@ -70,24 +91,26 @@ impl ToolService for Fake {
         ToolList { tools: raw.collect(), hash: tools.len().to_string() }
     }
 
-    fn call<'a>(&'a self, caller: &'a Caller, call: ToolCall) -> BoxFuture<'a, Result<ToolResult, RpcError>> {
+    fn call<'a>(&'a self, caller: &'a Caller, call: ToolCall) -> BoxFuture<'a, Result<Answer, RpcError>> {
         Box::pin(async move {
-            match call.name.as_str() {
+            let result = match call.name.as_str() {
+                "ask" => return Ok(self.ask(&call).await),
                 "echo" | "region" => {
-                    Ok(ToolResult::text(call.arguments.map_or("absent".into(), |raw| raw.get().to_owned())))
+                    ToolResult::text(call.arguments.map_or("absent".into(), |raw| raw.get().to_owned()))
                 }
-                "who" => Ok(ToolResult::text(format!("{:?} {:?}", caller.principal, caller.profile))),
-                "wait" => Ok(self.wait(&call).await),
+                "who" => ToolResult::text(format!("{:?} {:?}", caller.principal, caller.profile)),
+                "wait" => self.wait(&call).await,
                 "steps" => {
                     for step in 1..=2 {
                         if let Some(progress) = &call.progress {
                             progress(Progress { params: json!({"progress": step}) });
                         }
                     }
-                    Ok(self.wait(&call).await)
+                    self.wait(&call).await
                 }
-                name => Err(RpcError::new(code::INVALID_PARAMS, format!("unknown tool {name}"))),
-            }
+                name => return Err(RpcError::new(code::INVALID_PARAMS, format!("unknown tool {name}"))),
+            };
+            Ok(result.into())
         })
     }
 

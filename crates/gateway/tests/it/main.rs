@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod elicit;
 mod fake;
 mod framing;
 mod guards;
