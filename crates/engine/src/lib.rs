@@ -5,6 +5,7 @@
 pub mod approval;
 pub mod backend;
 mod call;
+mod clock;
 mod engine;
 pub mod event;
 pub mod hub;

@@ -29,6 +29,9 @@ pub enum ChainFault {
 pub(crate) fn check(previous: (u64, &str), records: &[StoredRecord]) -> Result<(u64, String), ChainFault> {
     let (mut seq, mut hash) = (previous.0, previous.1.to_owned());
     for stored in records {
+        if stored.seq <= seq {
+            return Err(ChainFault::Changed(stored.seq));
+        }
         if stored.seq != seq + 1 {
             return Err(ChainFault::Missing(seq + 1, stored.seq.saturating_sub(1)));
         }

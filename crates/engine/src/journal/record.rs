@@ -29,6 +29,8 @@ pub enum Kind {
     Recovered,
     /// Records before this point were dropped by the retention rule.
     Pruned,
+    /// Records are missing here: the store could not be written for longer than there was room to keep them.
+    Gap,
 }
 
 impl Kind {
@@ -44,6 +46,7 @@ impl Kind {
             Self::Breaker => "breaker",
             Self::Recovered => "recovered",
             Self::Pruned => "pruned",
+            Self::Gap => "gap",
         }
     }
 }
@@ -132,6 +135,30 @@ impl JournalRecord {
             trace: None,
             detail: None,
         }
+    }
+}
+
+impl JournalRecord {
+    /// The record that begins where `self`, an intent, left off: same run, call, principal and tool, another kind.
+    pub fn after(&self, kind: Kind, at_ms: u64) -> Self {
+        Self {
+            kind,
+            at_ms,
+            outcome: None,
+            reason: None,
+            output: None,
+            result_bytes: 0,
+            backend_us: 0,
+            total_us: 0,
+            detail: None,
+            ..self.clone()
+        }
+    }
+
+    /// A result that arrived when its caller had already been told that there was none: of `self`, the intent or the
+    /// outcome of that call. `output` is the digest of what arrived.
+    pub fn late(&self, at_ms: u64, outcome: Outcome, output: Option<String>, result_bytes: u64) -> Self {
+        Self { outcome: Some(outcome), output, result_bytes, ..self.after(Kind::Late, at_ms) }
     }
 }
 

@@ -1,0 +1,334 @@
+//! The writing side of the journal.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use parking_lot::Mutex;
+use tokio::{
+    sync::{
+        mpsc::{self, error::TrySendError},
+        oneshot,
+    },
+    task::JoinHandle,
+    time::Instant,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use toolcrib_core::ContentHash;
+
+use super::{
+    health::{Health, JournalStatus, closed},
+    owed::Owed,
+    queue::{self, Item, Shared},
+    record::{JournalRecord, Kind},
+    recover::recover,
+    settings::JournalSettings,
+    sink::{EvidenceSink, Sinks},
+    store::{Begun, Claim, ClaimResult, JournalStore},
+    unsettled::Unsettled,
+};
+use crate::{clock::now_ms, event::Outcome, store::StoreError};
+
+/// Most pieces of background work watched at a time.
+const MAX_WORK: usize = 4_096;
+
+/// Records that a closing journal could not write in the time it had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{records} journal records could not be written before the end; see the log for what the store said")]
+pub struct Unwritten {
+    /// How many.
+    pub records: usize,
+}
+
+/// Writes the journal of one process. Cheap to clone. Needs a tokio runtime.
+///
+/// Calls that may change something go through [`begin`](Self::begin) and [`finish`](Self::finish), which return when the
+/// record is durable. Everything else goes through [`note`](Self::note), which only makes callers wait when more than
+/// [`JournalSettings::queue`] records have gathered. While the store fails, `begin` fails, so nothing that may change
+/// anything runs; `note` accepts what there is room for, says that it is not written, and counts what it has to give
+/// up; the gap is recorded when the store is back.
+#[derive(Clone)]
+pub struct Journal {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    shared: Arc<Shared>,
+    queue: mpsc::Sender<Item>,
+    recovered: u64,
+    /// Writes under way and work that outlives its call.
+    work: TaskTracker,
+    closed: AtomicBool,
+    stop: CancellationToken,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Journal {
+    /// Announces a new run and closes what dead runs left unfinished, as `unknown`.
+    ///
+    /// # Errors
+    /// If the store fails, or the operating system gives no random bytes.
+    pub async fn open(store: Arc<dyn JournalStore>, settings: JournalSettings) -> Result<Self, StoreError> {
+        let run = new_run()?;
+        store.open_run(&run).await?;
+        let recovered = recover(store.as_ref(), &run).await?;
+        let (sender, receiver) = mpsc::channel(settings.queue.max(1));
+        let shared = Arc::new(Shared {
+            store,
+            run,
+            health: Health::new(),
+            owed: Owed::new(settings.owed),
+            sinks: Sinks::default(),
+            settings,
+        });
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(queue::run(shared.clone(), receiver, stop.clone()));
+        Ok(Self {
+            inner: Arc::new(Inner {
+                shared,
+                queue: sender,
+                recovered,
+                work: TaskTracker::new(),
+                closed: AtomicBool::new(false),
+                stop,
+                task: Mutex::new(Some(task)),
+            }),
+        })
+    }
+
+    /// This process's run: 26 characters, unguessable.
+    pub fn run(&self) -> &str {
+        &self.inner.shared.run
+    }
+
+    /// Where the records are.
+    pub fn store(&self) -> &Arc<dyn JournalStore> {
+        &self.inner.shared.store
+    }
+
+    /// A record of this run, now.
+    pub fn record(&self, kind: Kind) -> JournalRecord {
+        JournalRecord::new(kind, now_ms(), self.run())
+    }
+
+    /// A claim on a key that is remembered for [`JournalSettings::claim_ttl`].
+    pub fn claim(&self, owner: impl Into<String>, key: impl Into<String>, digest: impl Into<String>) -> Claim {
+        let ttl = u64::try_from(self.inner.shared.settings.claim_ttl.as_millis()).unwrap_or(u64::MAX);
+        let expires_at_ms = now_ms().saturating_add(ttl);
+        Claim { owner: owner.into(), key: key.into(), digest: digest.into(), expires_at_ms }
+    }
+
+    /// Writes an intent durably. Only on [`Begun::Started`] may the call leave; then it must be
+    /// [finished](Self::finish), which [`Self::unsettled`] sees to. If the caller is dropped while this waits, the call is
+    /// recorded as cancelled before it left, and its key is free again.
+    ///
+    /// # Errors
+    /// If the store fails or the journal was shut down: the call must not leave.
+    pub async fn begin(&self, intent: JournalRecord, claim: Option<Claim>) -> Result<Begun, StoreError> {
+        if self.inner.closed.load(Ordering::SeqCst) {
+            return Err(closed());
+        }
+        let shared = self.inner.shared.clone();
+        let free = claim.as_ref().map(|claim| ClaimResult {
+            owner: claim.owner.clone(),
+            key: claim.key.clone(),
+            result: None,
+            release: true,
+        });
+        let (tell, told) = oneshot::channel();
+        // A task of its own: a write that has begun is not to be torn off in the middle.
+        self.inner.work.spawn(async move {
+            let begun = shared.store.begin(intent.clone(), claim, now_ms()).await;
+            shared.health.judge(&begun);
+            let started = matches!(begun, Ok(Begun::Started));
+            if started {
+                shared.sinks.offer(&intent);
+            }
+            if tell.send(begun).is_err() && started {
+                let mut outcome = intent.after(Kind::Outcome, now_ms());
+                outcome.outcome = Some(Outcome::Cancelled);
+                outcome.reason = Some("the caller was gone before the call left".to_owned());
+                finish(&shared, outcome, free).await;
+            }
+        });
+        told.await.unwrap_or_else(|_| {
+            let cause = "the store's code panicked".to_owned();
+            Err(StoreError::Failed { operation: "write an intent", cause })
+        })
+    }
+
+    /// Watches over a call whose intent was written: if the task that runs it is dropped before
+    /// [`Unsettled::finish`], its outcome is recorded as `unknown`. `claim` is owner and key of the intent's claim.
+    pub fn unsettled(&self, intent: &JournalRecord, claim: Option<(String, String)>) -> Unsettled {
+        Unsettled::new(self.clone(), intent, claim)
+    }
+
+    /// Writes an outcome durably. The write goes on if the returned future is dropped.
+    ///
+    /// # Errors
+    /// If the store fails. The outcome is then kept and written when the store is back, as long as there is room
+    /// ([`JournalSettings::owed`]): the caller gives the reply all the same, with a note.
+    pub fn finish(
+        &self,
+        outcome: JournalRecord,
+        claim: Option<ClaimResult>,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send + use<> {
+        let shared = self.inner.shared.clone();
+        let written = self.inner.work.spawn(async move { finish(&shared, outcome, claim).await.map_or(Ok(()), Err) });
+        async move {
+            written.await.unwrap_or_else(|_| {
+                let cause = "the store's code panicked".to_owned();
+                Err(StoreError::Failed { operation: "write an outcome", cause })
+            })
+        }
+    }
+
+    /// Queues a record that nobody depends on: of a call that changes nothing, or of an event.
+    ///
+    /// # Errors
+    /// If the store fails at the moment: the record is written later, or was given up if there was no room. The caller
+    /// goes on and says so.
+    pub async fn note(&self, record: JournalRecord) -> Result<(), StoreError> {
+        let shared = &self.inner.shared;
+        shared.sinks.offer(&record);
+        let queued = &shared.health.queued;
+        queued.fetch_add(1, Ordering::Relaxed);
+        let given_up = |error| {
+            queued.fetch_sub(1, Ordering::Relaxed);
+            shared.health.lose(1);
+            Err(error)
+        };
+        let item = match self.inner.queue.try_send(Item::Record(Box::new(record))) {
+            Ok(()) => return shared.health.state(),
+            Err(TrySendError::Closed(_)) => return given_up(closed()),
+            Err(TrySendError::Full(item)) => item,
+        };
+        tokio::select! {
+            biased;
+            room = self.inner.queue.reserve() => match room {
+                Ok(room) => {
+                    room.send(item);
+                    shared.health.state()
+                }
+                Err(_) => given_up(closed()),
+            },
+            error = shared.health.failing() => given_up(error),
+        }
+    }
+
+    /// Waits until everything accepted so far is written, at most [`JournalSettings::patience`].
+    ///
+    /// # Errors
+    /// If it is not written by then.
+    pub async fn flush(&self) -> Result<(), StoreError> {
+        let (done, written) = oneshot::channel();
+        let waiting = async {
+            self.inner.queue.send(Item::Flush(done)).await.map_err(|_| closed())?;
+            written.await.map_err(|_| closed())
+        };
+        let patience = self.inner.shared.settings.patience;
+        tokio::time::timeout(patience, waiting).await.unwrap_or_else(|_| {
+            self.health()?;
+            let cause = format!("not done within {} ms", patience.as_millis());
+            Err(StoreError::Failed { operation: "flush the journal", cause })
+        })
+    }
+
+    /// Whether the store takes what it is given.
+    ///
+    /// # Errors
+    /// What it said last, while it does not.
+    pub fn health(&self) -> Result<(), StoreError> {
+        self.inner.shared.health.state()
+    }
+
+    /// How the journal is doing.
+    pub fn status(&self) -> JournalStatus {
+        let shared = &self.inner.shared;
+        JournalStatus {
+            queued: shared.health.queued.load(Ordering::Relaxed),
+            capacity: shared.settings.queue.max(1),
+            owed: shared.owed.len(),
+            lost: shared.health.lost.load(Ordering::Relaxed),
+            error: self.health().err().map(|error| error.to_string()),
+            recovered: self.inner.recovered,
+            sinks: shared.sinks.reports(),
+        }
+    }
+
+    /// Attaches an observer; false when there are 16 already.
+    pub fn attach(&self, sink: Arc<dyn EvidenceSink>) -> bool {
+        self.inner.shared.sinks.attach(sink)
+    }
+
+    /// Runs work that outlives its call, such as waiting for a late result; [`Self::shutdown`] waits for it. False, and
+    /// nothing runs, when 4,096 pieces are under way or the journal was shut down.
+    pub fn observe_work(&self, work: impl Future<Output = ()> + Send + 'static) -> bool {
+        if self.inner.closed.load(Ordering::SeqCst) || self.inner.work.len() >= MAX_WORK {
+            return false;
+        }
+        self.inner.work.spawn(work);
+        true
+    }
+
+    /// Ends within `limit`: no call begins any more, background work and everything accepted are brought to an end.
+    /// Further calls of this do nothing.
+    ///
+    /// # Errors
+    /// If records are left that could not be written.
+    pub async fn shutdown(&self, limit: Duration) -> Result<(), Unwritten> {
+        let deadline = Instant::now() + limit;
+        let inner = &self.inner;
+        inner.closed.store(true, Ordering::SeqCst);
+        inner.work.close();
+        // Half of the time at most, so that what is queued has a chance beside work that does not end.
+        if tokio::time::timeout(limit / 2, inner.work.wait()).await.is_err() {
+            tracing::warn!(pieces = inner.work.len(), "background work did not end in time");
+        }
+        inner.stop.cancel();
+        let task = inner.task.lock().take();
+        if let Some(mut task) = task
+            && tokio::time::timeout_at(deadline, &mut task).await.is_err()
+        {
+            task.abort();
+        }
+        inner.shared.sinks.close(deadline).await;
+        match inner.shared.health.queued.load(Ordering::Relaxed) + inner.shared.owed.len() {
+            0 => Ok(()),
+            records => Err(Unwritten { records }),
+        }
+    }
+
+    pub(super) fn owe(&self, record: JournalRecord, claim: Option<ClaimResult>) {
+        self.inner.shared.owe(record, claim);
+    }
+}
+
+/// Writes an outcome or keeps it for later; returns what went wrong.
+async fn finish(shared: &Shared, outcome: JournalRecord, claim: Option<ClaimResult>) -> Option<StoreError> {
+    let result = shared.store.finish(outcome.clone(), claim.clone()).await;
+    shared.health.judge(&result);
+    match result {
+        Ok(()) => {
+            shared.sinks.offer(&outcome);
+            None
+        }
+        Err(error) => {
+            shared.owe(outcome, claim);
+            Some(error)
+        }
+    }
+}
+
+fn new_run() -> Result<String, StoreError> {
+    let mut random = [0_u8; 16];
+    getrandom::fill(&mut random).map_err(|error| StoreError::Failed {
+        operation: "name this run",
+        cause: format!("the operating system gives no random bytes: {error}"),
+    })?;
+    Ok(ContentHash::of_bytes(&random).base32(26))
+}
