@@ -1,0 +1,289 @@
+//! Rules over command lines.
+
+use std::fmt;
+
+use super::{Hop, Parsed, SimpleCommand, Word, wrapper::base_name};
+use crate::permission::{
+    Match, Side,
+    wildcard::{parts_match, wildcard},
+};
+
+/// Which commands a rule means: `rm:*` (the program `rm` with any arguments), `git push:*` (with any further
+/// arguments), `git status` (exactly that), `npm run *` (a lone star is any number of words, one inside a word any text
+/// in that word). Quotes keep words together. A text with operators (`curl * | sh`) is held against the whole line.
+#[derive(Clone, Debug)]
+pub struct CommandRule {
+    text: String,
+    form: Form,
+}
+
+#[derive(Clone, Debug)]
+enum Form {
+    Words(Vec<Piece>),
+    /// The whole line, blanks evened out.
+    Line(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    /// Any number of words.
+    Star,
+    /// One word: what stands between its stars.
+    Word(Vec<String>),
+}
+
+/// Most words of a rule and of a command that are compared.
+const MAX_PIECES: usize = 64;
+const MAX_WORDS: usize = 8_192;
+
+/// Variables that may be set in front of a command that is let through: they change how it looks, not what it does.
+const HARMLESS: &[&str] = &[
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TERM",
+    "COLUMNS",
+    "LINES",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "CLICOLOR",
+    "CI",
+    "RUST_BACKTRACE",
+];
+
+/// Folders whose programs are what their names say.
+const SYSTEM: &[&str] =
+    &["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"];
+
+impl CommandRule {
+    /// Reads a rule; every text is one. Nothing or `*` is any command.
+    pub fn parse(text: &str) -> Self {
+        let trimmed = text.trim();
+        let form = pieces(trimmed).map_or_else(|| Form::Line(even(trimmed)), Form::Words);
+        Self { text: trimmed.to_owned(), form }
+    }
+
+    /// For a rule that denies or asks: whether any command of the line, at any depth, is what the rule means.
+    /// [`Match::Uncertain`] where the line or a command in it cannot be told.
+    pub fn match_any(&self, parsed: &Parsed) -> Match {
+        let mut found = if parsed.certain { Match::No } else { Match::Uncertain };
+        match &self.form {
+            Form::Line(line) if wildcard(line, &even(&parsed.line), true) => Match::Yes,
+            Form::Line(_) => found,
+            Form::Words(words) => {
+                for command in parsed.all() {
+                    if command.words.is_empty() {
+                        continue;
+                    }
+                    if command.opaque {
+                        found = found.max(Match::Uncertain);
+                    }
+                    found = found.max(words_match(words, command, Side::Restrict));
+                }
+                found
+            }
+        }
+    }
+
+    /// For a rule that lets through: [`allows`] with this rule alone.
+    pub fn match_all(&self, parsed: &Parsed) -> Match {
+        allows(&[self], parsed)
+    }
+
+    /// Whether the rule means this command itself, whatever it runs.
+    fn grants(&self, command: &SimpleCommand) -> bool {
+        match &self.form {
+            Form::Line(_) => false,
+            Form::Words(words) => words_match(words, command, Side::Grant) == Match::Yes,
+        }
+    }
+
+    /// Whether it names one exact list of words.
+    fn exact(&self) -> bool {
+        match &self.form {
+            Form::Line(line) => !line.contains('*'),
+            Form::Words(words) => words.iter().all(|piece| matches!(piece, Piece::Word(parts) if parts.len() == 1)),
+        }
+    }
+}
+
+impl fmt::Display for CommandRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Whether rules that let through cover a line together: it is certain, it has a command, each command is what one of
+/// them means, and none writes to a file or sets a variable that could change what runs. Programs count by their name
+/// as written, or by their base name in a system folder, so that `./git` is not `git`.
+///
+/// [`Match::Uncertain`] for an uncertain line, however well it fits; treat it as no.
+pub fn allows(rules: &[&CommandRule], parsed: &Parsed) -> Match {
+    if !parsed.certain {
+        return Match::Uncertain;
+    }
+    let whole =
+        |rule: &&CommandRule| matches!(&rule.form, Form::Line(line) if rule.exact() && *line == even(&parsed.line));
+    if rules.iter().any(whole) {
+        return Match::Yes;
+    }
+    let some = parsed.commands.iter().any(|command| !command.words.is_empty());
+    Match::from_bool(some && parsed.commands.iter().all(|command| covered(rules, command)))
+}
+
+fn covered(rules: &[&CommandRule], command: &SimpleCommand) -> bool {
+    let harmless = command.assignments.iter().all(|name| HARMLESS.contains(&name.as_str()) || name.starts_with("LC_"));
+    if command.writes || !harmless {
+        return false;
+    }
+    if command.words.is_empty() {
+        return true;
+    }
+    let own = || rules.iter().any(|rule| rule.grants(command));
+    let exact = || rules.iter().any(|rule| rule.exact() && rule.grants(command));
+    let inner = || command.inner.iter().all(|inner| covered(rules, inner));
+    match command.hop {
+        Hop::None | Hop::Outer => own(),
+        Hop::Through if command.inner.is_empty() => own(),
+        Hop::Through => inner() || exact(),
+        Hop::Both => own() && inner() || exact(),
+    }
+}
+
+fn words_match(pieces: &[Piece], command: &SimpleCommand, side: Side) -> Match {
+    let words = &command.words;
+    if words.len() > MAX_WORDS {
+        return Match::Uncertain;
+    }
+    // From the last piece to the first: how well it and what follows fit the words from each place on.
+    let at_end = if command.open_ended { Match::Uncertain } else { Match::Yes };
+    let mut best: Vec<Match> = vec![Match::No; words.len() + 1];
+    best[words.len()] = at_end;
+    // Words that may expand to nothing.
+    for (index, word) in words.iter().enumerate().rev() {
+        if word.known {
+            break;
+        }
+        best[index] = Match::Uncertain;
+    }
+    for (position, piece) in pieces.iter().enumerate().rev() {
+        let mut next = vec![Match::No; words.len() + 1];
+        match piece {
+            Piece::Star if position + 1 == pieces.len() => next.fill(Match::Yes),
+            Piece::Star => {
+                next[words.len()] = best[words.len()];
+                for index in (0..words.len()).rev() {
+                    next[index] = best[index].max(next[index + 1]);
+                }
+            }
+            Piece::Word(parts) => {
+                next[words.len()] = if command.open_ended { Match::Uncertain } else { Match::No };
+                for (index, word) in words.iter().enumerate() {
+                    next[index] = if !word.known {
+                        Match::Uncertain
+                    } else if word_fits(parts, word, index == 0, side) {
+                        best[index + 1]
+                    } else {
+                        Match::No
+                    };
+                }
+            }
+        }
+        best = next;
+    }
+    match best[0] {
+        Match::No if side == Side::Restrict && behind_options(pieces, words) => Match::Uncertain,
+        found => found,
+    }
+}
+
+/// `git -C there push` beside `git push:*`: options between a program and its subcommand.
+fn behind_options(pieces: &[Piece], words: &[Word]) -> bool {
+    let [Piece::Word(program), Piece::Word(sub), ..] = pieces else { return false };
+    words.len() > 2
+        && word_fits(program, &words[0], true, Side::Restrict)
+        && words[1].text.starts_with('-')
+        && sub.first().is_some_and(|sub| !sub.starts_with('-'))
+        && words[2..].iter().any(|word| !word.known || parts_match(sub, &word.text))
+}
+
+fn word_fits(parts: &[String], word: &Word, program: bool, side: Side) -> bool {
+    if !program {
+        return parts_match(parts, &word.text);
+    }
+    let base = base_name(&word.text);
+    match side {
+        Side::Grant => {
+            let folder = word.text.strip_suffix(base).and_then(|folder| folder.strip_suffix('/'));
+            let qualified = parts.iter().any(|part| part.contains('/'));
+            match folder {
+                Some(folder) if !qualified => SYSTEM.contains(&folder) && parts_match(parts, base),
+                Some(_) => parts.len() == 1 && parts_match(parts, &word.text),
+                None => parts_match(parts, base),
+            }
+        }
+        Side::Restrict => {
+            // Folders make no difference, and on some systems neither do case and ending.
+            let lower = base.to_lowercase();
+            let plain = lower.strip_suffix(".exe").unwrap_or(&lower);
+            let mut parts: Vec<String> = parts.iter().map(|part| part.to_lowercase()).collect();
+            if let [only] = parts.as_mut_slice() {
+                *only = base_name(only).trim_end_matches(".exe").to_owned();
+            }
+            parts_match(&parts, plain) || parts_match(&parts, &word.text.to_lowercase())
+        }
+    }
+}
+
+/// Splits a rule into words; `None` when it has operators, expansions or an open quote.
+fn pieces(text: &str) -> Option<Vec<Piece>> {
+    let (text, open) = text.strip_suffix(":*").map_or((text, false), |prefix| (prefix, true));
+    let mut pieces = Vec::new();
+    let mut word: Option<Vec<String>> = None;
+    let mut quote = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        let mut literal = c;
+        match (quote, c) {
+            (Some(open), c) if open == c => {
+                quote = None;
+                continue;
+            }
+            (Some('\''), _) => {}
+            (_, '\\') => literal = chars.next()?,
+            (Some(_), '$' | '`') => return None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => {
+                quote = Some(c);
+                word.get_or_insert_with(|| vec![String::new()]);
+                continue;
+            }
+            (None, ';' | '&' | '|' | '<' | '>' | '(' | ')' | '`' | '$' | '\n') => return None,
+            (None, '*') => {
+                word.get_or_insert_with(|| vec![String::new()]).push(String::new());
+                continue;
+            }
+            (None, c) if c.is_whitespace() => {
+                pieces.extend(word.take().map(piece));
+                continue;
+            }
+            (None, _) => {}
+        }
+        if let Some(part) = word.get_or_insert_with(|| vec![String::new()]).last_mut() {
+            part.push(literal);
+        }
+    }
+    pieces.extend(word.take().map(piece));
+    if open || pieces.is_empty() {
+        pieces.push(Piece::Star);
+    }
+    (quote.is_none() && pieces.len() <= MAX_PIECES).then_some(pieces)
+}
+
+fn piece(parts: Vec<String>) -> Piece {
+    if parts.len() > 1 && parts.iter().all(String::is_empty) { Piece::Star } else { Piece::Word(parts) }
+}
+
+fn even(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
