@@ -79,7 +79,7 @@ pub(crate) fn members(text: &str, at: usize) -> Vec<Member<'_>> {
             Some(b',') => at += 1,
             Some(b'"') => {
                 let end = string_end(bytes, at);
-                let key = decoded(&text[at..end]).unwrap_or(Cow::Borrowed(&text[at..end]));
+                let key = readable(&text[at..end]);
                 let start = value_start(bytes, end);
                 at = value_end(bytes, start);
                 found.push(Member { key, value: start..at });
@@ -124,6 +124,31 @@ pub(crate) fn decoded(quoted: &str) -> Option<Cow<'_, str>> {
         return serde_json::from_str(quoted).ok().map(Cow::Owned);
     }
     quoted.get(1..quoted.len().saturating_sub(1)).map(Cow::Borrowed)
+}
+
+/// The text of a string in quotes; what cannot be read of it (halves of surrogate pairs) as replacement characters.
+pub(crate) fn readable(quoted: &str) -> Cow<'_, str> {
+    decoded(quoted).unwrap_or_else(|| {
+        let mut mended = String::with_capacity(quoted.len());
+        let mut rest = quoted;
+        while let Some(at) = rest.find('\\') {
+            let unit = |at: usize| match rest.get(at..at + 2) {
+                Some("\\u") => rest.get(at + 2..at + 6).and_then(|digits| u32::from_str_radix(digits, 16).ok()),
+                _ => None,
+            };
+            let (length, good) = match (unit(at), unit(at + 6)) {
+                (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => (12, true),
+                (Some(0xD800..=0xDFFF), _) => (6, false),
+                _ => (2, true),
+            };
+            let end = (at + length).min(rest.len());
+            mended.push_str(&rest[..at]);
+            mended.push_str(if good { rest.get(at..end).unwrap_or_default() } else { "\u{FFFD}" });
+            rest = rest.get(end..).unwrap_or_default();
+        }
+        mended.push_str(rest);
+        Cow::Owned(serde_json::from_str(&mended).unwrap_or(mended))
+    })
 }
 
 /// A text as a JSON string.

@@ -20,6 +20,7 @@ mod json_text;
 pub mod name;
 pub mod permission;
 pub mod rate;
+pub mod redact;
 pub mod render;
 pub mod result;
 pub mod schema;

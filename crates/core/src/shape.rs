@@ -1,15 +1,22 @@
-//! Results over their budget: a preview with a notice in place of the whole, reading the whole in slices, and cleaning
-//! text that is about to be shown as ours.
+//! Results on their way to a model: a preview with a notice in place of one over its budget, reading the whole in
+//! slices, text of others marked as data, notes of ours added, and cleaning text that is about to be shown as ours.
 
+mod budget;
+mod edit;
+mod output;
 mod sanitize;
 mod slice;
+mod untrusted;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json, value::RawValue};
 
+pub use budget::{TurnBudget, result_chars};
+pub use output::{append_note, check_output, ensure_text, is_nothing, nothing_returned, whole_text, with_warning};
 pub use sanitize::sanitize_text;
 pub use slice::{SliceError, SliceQuery, read_slice};
+pub use untrusted::{UNTRUSTED, mark_meta_only, mark_untrusted};
 
 use crate::ToolResult;
 

@@ -20,6 +20,19 @@ fn other_text_is_answered_too() {
 }
 
 #[test]
+fn halves_of_pairs_are_read_as_well_as_can_be() {
+    assert_eq!(readable(r#""a\\ud800\"""#), r#"a\ud800""#);
+    for (quoted, text) in [
+        (r#""a\ud800b\n""#, "a\u{FFFD}b\n"),
+        (r#""\udc00\ud834\udd1e""#, "\u{FFFD}𝄞"),
+        (r#""\ud834\ud834\udd1e\ud834""#, "\u{FFFD}𝄞\u{FFFD}"),
+    ] {
+        assert_eq!(decoded(quoted), None, "{quoted}");
+        assert_eq!(readable(quoted), text);
+    }
+}
+
+#[test]
 fn replacing_leaves_the_rest() {
     assert_eq!(replace("abcdef", vec![(4..4, "-".to_owned()), (1..3, "X".to_owned())]), "aXd-ef");
     assert_eq!(replace("é", Vec::new()), "é");
