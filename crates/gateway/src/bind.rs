@@ -9,6 +9,7 @@ use toolcrib_mcp::server::{Server, ToolService};
 
 use crate::{
     accept,
+    api::{self, ApiService},
     guard::{self, Guard},
     mcp::{self, Endpoint},
     settings::{GatewayError, GatewaySettings},
@@ -19,12 +20,12 @@ use crate::{
 pub struct Gateway;
 
 /// A gateway that listens and does not answer yet.
-#[derive(Debug)]
 pub struct Bound {
     listener: TcpListener,
     address: SocketAddr,
     settings: GatewaySettings,
     routes: Router,
+    api: Option<Arc<dyn ApiService>>,
 }
 
 impl Gateway {
@@ -34,7 +35,7 @@ impl Gateway {
         let failed = |source| GatewayError::Listen { address: settings.listen, source };
         let listener = TcpListener::bind(settings.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Bound { listener, address, settings, routes: Router::new() })
+        Ok(Bound { listener, address, settings, routes: Router::new(), api: None })
     }
 }
 
@@ -52,11 +53,21 @@ impl Bound {
         self
     }
 
+    /// Adds the JSON API, behind the same guards.
+    #[must_use]
+    pub fn with_api(mut self, api: Arc<dyn ApiService>) -> Self {
+        self.api = Some(api);
+        self
+    }
+
     /// Serves until `shutdown` fires; then stops accepting, ends streams in good order and lets requests finish within
     /// the drain limit.
     pub async fn serve(self, service: Arc<dyn ToolService>, shutdown: CancellationToken) -> Result<(), GatewayError> {
-        let Self { listener, address, settings, routes } = self;
+        let Self { listener, address, settings, mut routes, api } = self;
         let settings = Arc::new(settings);
+        if let Some(api) = api {
+            routes = routes.merge(api::routes(api, settings.clone()));
+        }
         let server = Server::new(service, settings.server.clone());
         let endpoint = Endpoint::new(server, settings.clone());
         let guard = Arc::new(Guard::new(&settings, address));

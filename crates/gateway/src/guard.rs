@@ -16,12 +16,17 @@ use crate::settings::{AccessKey, GatewaySettings};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal(pub Option<Arc<str>>);
 
+/// Whether a request showed an operator's key: one that may answer approvals and read records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operator(pub bool);
+
 /// The rules, prepared.
 pub(crate) struct Guard {
     // Lower case, with the port as a client sends it.
     hosts: Vec<String>,
     origins: Vec<String>,
     keys: Vec<AccessKey>,
+    operator_keys: Vec<AccessKey>,
 }
 
 impl Guard {
@@ -34,10 +39,10 @@ impl Guard {
         }
         hosts.extend(settings.hosts.iter().map(|host| host.to_ascii_lowercase()));
         let origins = settings.origins.iter().map(|origin| origin.to_ascii_lowercase()).collect();
-        Self { hosts, origins, keys: settings.keys.clone() }
+        Self { hosts, origins, keys: settings.keys.clone(), operator_keys: settings.operator_keys.clone() }
     }
 
-    fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<Principal, Refusal> {
+    fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(Principal, Operator), Refusal> {
         self.check_host(uri, headers)?;
         self.check_origin(headers)?;
         if headers.get_all("sec-fetch-site").iter().any(|site| site.as_bytes().eq_ignore_ascii_case(b"cross-site")) {
@@ -79,20 +84,23 @@ impl Guard {
         Err(Refusal::forbidden("this Origin may not use the server; if it should, add it to the gateway's origins"))
     }
 
-    fn check_key(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
-        if self.keys.is_empty() {
-            return Ok(Principal(None));
-        }
+    fn check_key(&self, headers: &HeaderMap) -> Result<(Principal, Operator), Refusal> {
         let shown = single(headers, &header::AUTHORIZATION).ok().flatten().and_then(bearer).unwrap_or_default();
         // Every key is compared, whatever the earlier ones said.
         let mut found = None;
-        for key in &self.keys {
+        let keys = self.keys.iter().map(|key| (key, false));
+        for (key, operator) in keys.chain(self.operator_keys.iter().map(|key| (key, true))) {
             let same: Choice = key.secret.as_bytes().ct_eq(shown.as_bytes());
             if bool::from(same) {
-                found = Some(Arc::from(key.name.as_str()));
+                found = Some((Principal(Some(Arc::from(key.name.as_str()))), Operator(operator)));
             }
         }
-        found.map(|name| Principal(Some(name))).ok_or(Refusal::NoKey)
+        match found {
+            Some(found) => Ok(found),
+            // Operators' keys close nothing to others: they only open more.
+            None if self.keys.is_empty() => Ok((Principal(None), Operator(false))),
+            None => Err(Refusal::NoKey),
+        }
     }
 }
 
@@ -144,8 +152,9 @@ pub(crate) async fn check(State(guard): State<Arc<Guard>>, mut request: Request,
     // connection after such a request leaves nothing to be misread as a second one (T24; RFC 9112, 6.1).
     let chunked = request.headers().contains_key(header::TRANSFER_ENCODING);
     let mut response = match guard.admit(request.uri(), request.headers()) {
-        Ok(principal) => {
+        Ok((principal, operator)) => {
             request.extensions_mut().insert(principal);
+            request.extensions_mut().insert(operator);
             next.run(request).await
         }
         Err(refusal) => refusal.into_response(),

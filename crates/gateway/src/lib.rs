@@ -15,6 +15,7 @@
 //! ```
 
 mod accept;
+pub mod api;
 mod bind;
 mod guard;
 mod mcp;
@@ -25,5 +26,5 @@ mod settings;
 mod stall;
 
 pub use bind::{Bound, Gateway};
-pub use guard::Principal;
+pub use guard::{Operator, Principal};
 pub use settings::{AccessKey, GatewayError, GatewaySettings};

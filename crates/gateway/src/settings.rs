@@ -20,6 +20,9 @@ pub struct GatewaySettings {
     pub origins: Vec<String>,
     /// Keys, one of which a client must then show as `Authorization: Bearer …`. Default none.
     pub keys: Vec<AccessKey>,
+    /// Keys of operators, who may also answer approvals, read records and reset breakers. Never for an agent: with one a
+    /// model could answer for the person it is to ask. Default none: then nobody may over HTTP.
+    pub operator_keys: Vec<AccessKey>,
     /// Profile of all callers. Default none.
     pub profile: Option<String>,
     /// Name, version and limits of the protocol.
@@ -63,6 +66,7 @@ impl Default for GatewaySettings {
             hosts: Vec::new(),
             origins: Vec::new(),
             keys: Vec::new(),
+            operator_keys: Vec::new(),
             profile: None,
             server: ServerOptions::default(),
             max_body: 4 << 20,
@@ -87,7 +91,7 @@ impl Default for GatewaySettings {
 impl GatewaySettings {
     /// Whether it is safe to start with these.
     pub(crate) fn check(&self) -> Result<(), GatewayError> {
-        if let Some(key) = self.keys.iter().find(|key| key.secret.trim().is_empty()) {
+        if let Some(key) = self.keys.iter().chain(&self.operator_keys).find(|key| key.secret.trim().is_empty()) {
             return Err(GatewayError::EmptyKey(key.name.clone()));
         }
         if !self.listen.ip().is_loopback() && self.keys.is_empty() {

@@ -1,0 +1,271 @@
+//! Routes, bodies, and who may use what.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension, Router,
+    body::{Body, Bytes, to_bytes},
+    extract::{Path, Query, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::{delete, get, post},
+};
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+use tokio_util::sync::CancellationToken;
+
+use super::{ApiCall, ApiCaller, ApiReply, ApiRequest, ApiService};
+use crate::{
+    guard::{Operator, Principal, single},
+    settings::GatewaySettings,
+};
+
+/// Longest idempotency key, trace id, session and agent name, in bytes.
+const MAX_WORD: usize = 256;
+
+struct Api {
+    service: Arc<dyn ApiService>,
+    settings: Arc<GatewaySettings>,
+}
+
+type Shared = State<Arc<Api>>;
+type Who = (Extension<Principal>, Extension<Operator>);
+
+/// The routes of the API.
+pub(crate) fn routes(service: Arc<dyn ApiService>, settings: Arc<GatewaySettings>) -> Router {
+    let api = Arc::new(Api { service, settings });
+    Router::new()
+        .route("/v1/tools", get(tools))
+        .route("/v1/search", post(search))
+        .route("/v1/describe", post(describe))
+        .route("/v1/assemble", post(assemble))
+        .route("/v1/call", post(call))
+        .route("/v1/pending", get(pending))
+        .route("/v1/approvals", get(approvals))
+        .route("/v1/approvals/{id}", post(answer))
+        .route("/v1/grants", get(grants))
+        .route("/v1/grants/{id}", delete(revoke))
+        .route("/v1/resume/{correlation}", post(resume))
+        .route("/v1/stats", get(stats))
+        .route("/v1/audit", get(audit))
+        .route("/v1/breakers", get(breakers))
+        .route("/v1/breakers/reset", post(reset))
+        .route("/metrics", get(metrics))
+        .with_state(api)
+}
+
+impl Api {
+    async fn ask(&self, who: &Who, request: ApiRequest) -> Response {
+        let caller = ApiCaller { principal: who.0.0.0.as_ref().map(ToString::to_string), operator: who.1.0.0 };
+        let metrics = matches!(request, ApiRequest::Metrics);
+        let reply = self.service.answer(&caller, request).await;
+        let kind = if metrics { "text/plain; version=0.0.4; charset=utf-8" } else { "application/json" };
+        let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        (status, [(header::CONTENT_TYPE, HeaderValue::from_static(kind))], Body::from(reply.body)).into_response()
+    }
+
+    /// Only operators: a model that can call tools must not be able to answer for a person.
+    async fn ask_as_operator(&self, who: &Who, request: ApiRequest) -> Response {
+        if !who.1.0.0 {
+            return refuse(ApiReply::error(
+                403,
+                "operator_key_needed",
+                "this needs an operator's key; configure gateway.operator_keys and send one as Authorization: Bearer KEY",
+            ));
+        }
+        self.ask(who, request).await
+    }
+
+    async fn body(&self, request: Request) -> Result<Bytes, ApiReply> {
+        let json = single(request.headers(), &header::CONTENT_TYPE).ok().flatten().is_some_and(|kind| {
+            kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+        });
+        if !json {
+            return Err(ApiReply::error(415, "not_json", "send JSON, with Content-Type: application/json"));
+        }
+        let limit = self.settings.max_body;
+        let reading = to_bytes(request.into_body(), limit);
+        match tokio::time::timeout(self.settings.body_timeout, reading).await {
+            Ok(Ok(bytes)) => Ok(bytes),
+            Ok(Err(_)) => {
+                Err(ApiReply::error(413, "too_large", format!("the body is larger than {limit} bytes or broke off")))
+            }
+            Err(_) => Err(ApiReply::error(408, "too_slow", "the body did not arrive in time")),
+        }
+    }
+
+    async fn value(&self, request: Request) -> Result<Value, ApiReply> {
+        let bytes = self.body(request).await?;
+        serde_json::from_slice(&bytes).map_err(|error| not_read(&error))
+    }
+}
+
+fn not_read(error: &serde_json::Error) -> ApiReply {
+    ApiReply::error(400, "not_read", format!("the body cannot be read: {error}"))
+}
+
+fn refuse(reply: ApiReply) -> Response {
+    let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::BAD_REQUEST);
+    (status, [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], reply.body).into_response()
+}
+
+async fn tools(State(api): Shared, who: Who) -> Response {
+    api.ask(&who, ApiRequest::Tools).await
+}
+
+async fn search(State(api): Shared, who: Who, request: Request) -> Response {
+    match api.value(request).await {
+        Ok(value) => api.ask(&who, ApiRequest::Search(value)).await,
+        Err(reply) => refuse(reply),
+    }
+}
+
+async fn describe(State(api): Shared, who: Who, request: Request) -> Response {
+    match api.value(request).await {
+        Ok(value) => api.ask(&who, ApiRequest::Describe(value)).await,
+        Err(reply) => refuse(reply),
+    }
+}
+
+async fn assemble(State(api): Shared, who: Who, request: Request) -> Response {
+    match api.value(request).await {
+        Ok(value) => api.ask(&who, ApiRequest::Assemble(value)).await,
+        Err(reply) => refuse(reply),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallBody {
+    name: String,
+    // As written: digits of big numbers and keys given twice are for the call path to judge.
+    #[serde(default)]
+    arguments: Option<Box<RawValue>>,
+    #[serde(default)]
+    session: Option<String>,
+    #[serde(default)]
+    agent: Option<String>,
+    #[serde(default)]
+    idempotency_key: Option<String>,
+    #[serde(default)]
+    timeout_ms: Option<u64>,
+}
+
+async fn call(State(api): Shared, who: Who, request: Request) -> Response {
+    let key = match word(request.headers(), &HeaderName::from_static("idempotency-key")) {
+        Ok(key) => key,
+        Err(reply) => return refuse(reply),
+    };
+    let trace = word(request.headers(), &HeaderName::from_static("traceparent")).ok().flatten();
+    let bytes = match api.body(request).await {
+        Ok(bytes) => bytes,
+        Err(reply) => return refuse(reply),
+    };
+    let body: CallBody = match serde_json::from_slice(&bytes) {
+        Ok(body) => body,
+        Err(error) => return refuse(not_read(&error)),
+    };
+    let words = [&body.session, &body.agent, &body.idempotency_key];
+    if words.into_iter().flatten().any(|word| word.is_empty() || word.len() > MAX_WORD) {
+        let text = format!("session, agent and idempotency_key have 1 to {MAX_WORD} bytes");
+        return refuse(ApiReply::error(400, "not_read", text));
+    }
+    if key.is_some() && body.idempotency_key.is_some() && key != body.idempotency_key {
+        let text = "the Idempotency-Key header and idempotency_key in the body differ";
+        return refuse(ApiReply::error(400, "not_read", text));
+    }
+    // Dropped when the client goes: then nobody waits for the answer any more.
+    let cancel = CancellationToken::new();
+    let gone = cancel.clone().drop_guard();
+    let request = ApiRequest::Call(ApiCall {
+        name: body.name,
+        arguments: body.arguments,
+        session: body.session,
+        agent: body.agent,
+        idempotency_key: key.or(body.idempotency_key),
+        timeout_ms: body.timeout_ms,
+        trace,
+        cancel,
+    });
+    // On a task of its own: a call whose client went away must still come to its end and into the journal.
+    let task = tokio::spawn(async move { api.ask(&who, request).await });
+    let answered = task.await;
+    gone.disarm();
+    answered.unwrap_or_else(|_| refuse(ApiReply::error(500, "broken", "the call failed inside the gateway")))
+}
+
+fn word(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, ApiReply> {
+    match single(headers, name) {
+        Ok(None) => Ok(None),
+        Ok(Some(text)) if !text.is_empty() && text.len() <= MAX_WORD => Ok(Some(text.to_owned())),
+        Ok(Some(_)) | Err(()) => Err(ApiReply::error(
+            400,
+            "not_read",
+            format!("{name} must be given once, as 1 to {MAX_WORD} plain characters"),
+        )),
+    }
+}
+
+async fn pending(State(api): Shared, who: Who) -> Response {
+    api.ask(&who, ApiRequest::Pending).await
+}
+
+#[derive(Deserialize)]
+struct ApprovalsQuery {
+    state: Option<String>,
+    limit: Option<usize>,
+}
+
+async fn approvals(State(api): Shared, who: Who, Query(query): Query<ApprovalsQuery>) -> Response {
+    api.ask_as_operator(&who, ApiRequest::Approvals { state: query.state, limit: query.limit }).await
+}
+
+async fn answer(State(api): Shared, who: Who, Path(id): Path<String>, request: Request) -> Response {
+    match api.value(request).await {
+        Ok(answer) => api.ask_as_operator(&who, ApiRequest::Answer { id, answer }).await,
+        Err(reply) => refuse(reply),
+    }
+}
+
+async fn grants(State(api): Shared, who: Who) -> Response {
+    api.ask_as_operator(&who, ApiRequest::Grants).await
+}
+
+async fn revoke(State(api): Shared, who: Who, Path(id): Path<String>) -> Response {
+    api.ask_as_operator(&who, ApiRequest::Revoke { id }).await
+}
+
+async fn resume(State(api): Shared, who: Who, Path(correlation): Path<String>, request: Request) -> Response {
+    match api.value(request).await {
+        Ok(payload) => api.ask_as_operator(&who, ApiRequest::Resume { correlation, payload }).await,
+        Err(reply) => refuse(reply),
+    }
+}
+
+async fn stats(State(api): Shared, who: Who) -> Response {
+    api.ask_as_operator(&who, ApiRequest::Stats).await
+}
+
+async fn audit(State(api): Shared, who: Who, Query(query): Query<Vec<(String, String)>>) -> Response {
+    api.ask_as_operator(&who, ApiRequest::Audit(query)).await
+}
+
+async fn breakers(State(api): Shared, who: Who) -> Response {
+    api.ask_as_operator(&who, ApiRequest::Breakers).await
+}
+
+async fn reset(State(api): Shared, who: Who, request: Request) -> Response {
+    match api.value(request).await {
+        Ok(value) => api.ask_as_operator(&who, ApiRequest::ResetBreaker(value)).await,
+        Err(reply) => refuse(reply),
+    }
+}
+
+async fn metrics(State(api): Shared, who: Who) -> Response {
+    // Counts and tool names: nothing that a caller on this machine could not see anyway.
+    if who.0.0.0.is_none() {
+        api.ask(&who, ApiRequest::Metrics).await
+    } else {
+        api.ask_as_operator(&who, ApiRequest::Metrics).await
+    }
+}
