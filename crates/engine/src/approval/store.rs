@@ -49,20 +49,20 @@ pub enum AnswerOutcome {
 /// Keeps approvals. Every method is one atomic step, also between processes that share the store.
 pub trait ApprovalStore: Send + Sync + 'static {
     /// Keeps a request. Refuses with [`StoreError::Quota`] when the same tenant and user have `most_pending` open.
-    fn park<'a>(
-        &'a self,
+    fn park(
+        &self,
         request: ApprovalRequest,
         most_pending: usize,
         now_ms: u64,
-    ) -> BoxFuture<'a, Result<Parked, StoreError>>;
+    ) -> BoxFuture<'_, Result<Parked, StoreError>>;
     /// Reads a request; one that is past its time reads as expired.
     fn request<'a>(&'a self, id: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Option<StoredRequest>, StoreError>>;
     /// Lists requests, newest first.
-    fn requests<'a>(
-        &'a self,
+    fn requests(
+        &self,
         filter: RequestFilter,
         now_ms: u64,
-    ) -> BoxFuture<'a, Result<Vec<StoredRequest>, StoreError>>;
+    ) -> BoxFuture<'_, Result<Vec<StoredRequest>, StoreError>>;
     /// Records an answer and its grant together.
     fn answer<'a>(
         &'a self,
@@ -83,7 +83,7 @@ pub trait ApprovalStore: Send + Sync + 'static {
     fn revoke<'a>(&'a self, grant: &'a str, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>>;
     /// A number that changes whenever anything above changed, also when another process changed it. Cheap: it is asked
     /// several times a second while somebody waits.
-    fn version<'a>(&'a self) -> BoxFuture<'a, Result<u64, StoreError>>;
+    fn version(&self) -> BoxFuture<'_, Result<u64, StoreError>>;
     /// Drops what was settled or ended before `before_ms`; returns how many rows.
-    fn prune<'a>(&'a self, before_ms: u64) -> BoxFuture<'a, Result<u64, StoreError>>;
+    fn prune(&self, before_ms: u64) -> BoxFuture<'_, Result<u64, StoreError>>;
 }

@@ -1,0 +1,175 @@
+//! Answering: what was offered may be answered, nothing else.
+
+use super::{
+    broker::Approvals,
+    handle,
+    request::{Answer, ApprovalRequest, Grant, GrantPattern, Reach, RequestState},
+    settings::ms,
+    store::{AnswerOutcome, RecordedAnswer},
+};
+use crate::store::StoreError;
+
+/// Who answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Responder {
+    /// The route and, where known, the person (`terminal`, `client`, `http:KEY`).
+    pub by: String,
+    /// Only requests and grants of this tenant exist for them; `None` = all (whoever owns the machine).
+    pub tenant: Option<String>,
+}
+
+impl Responder {
+    /// Somebody who may answer for every tenant.
+    pub fn owner(by: impl Into<String>) -> Self {
+        Self { by: by.into(), tenant: None }
+    }
+
+    /// Somebody who may answer for one tenant.
+    pub fn of_tenant(by: impl Into<String>, tenant: impl Into<String>) -> Self {
+        Self { by: by.into(), tenant: Some(tenant.into()) }
+    }
+}
+
+/// What became of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// Whether it counts.
+    pub outcome: AnswerOutcome,
+    /// What it grants or forbids from now on; `None` for a plain denial or an answer that does not count.
+    pub grant: Option<Grant>,
+}
+
+/// An answer that cannot be taken.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum AnswerError {
+    /// This reach was not offered.
+    #[error("request {id} does not offer the reach {reach:?}; it offers {offers:?}")]
+    ReachNotOffered {
+        /// The request.
+        id: String,
+        /// What was answered.
+        reach: Reach,
+        /// What may be answered.
+        offers: Vec<Reach>,
+    },
+    /// This pattern was not offered.
+    #[error(
+        "request {id} does not offer this pattern; take one of those it lists, or none for exactly these arguments"
+    )]
+    PatternNotOffered {
+        /// The request.
+        id: String,
+    },
+    /// An approval for once is for exactly the arguments that were shown.
+    #[error(
+        "an approval of request {id} for once covers exactly its arguments; leave the pattern out, or approve for the session"
+    )]
+    OnceIsExact {
+        /// The request.
+        id: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Approvals {
+    /// Records a person's answer and what it grants, in one step. Of several answers to one request the first counts.
+    pub async fn answer(
+        &self,
+        id: &str,
+        answer: &Answer,
+        by: &Responder,
+        now_ms: u64,
+    ) -> Result<Answered, AnswerError> {
+        let settled = |outcome| Answered { outcome, grant: None };
+        let Some(stored) = self.request(id, by.tenant.as_deref(), now_ms).await? else {
+            return Ok(settled(AnswerOutcome::Unknown));
+        };
+        if stored.state != RequestState::Pending {
+            return Ok(settled(AnswerOutcome::Settled(stored.state)));
+        }
+        let grant = self.grant_of(&stored.request, answer, by, now_ms)?;
+        let recorded = RecordedAnswer {
+            approved: matches!(answer, Answer::Approve { .. }),
+            grant: grant.clone(),
+            by: by.by.clone(),
+        };
+        let outcome = self.store.answer(id, recorded, now_ms).await?;
+        self.announce();
+        if outcome != AnswerOutcome::Recorded {
+            return Ok(settled(outcome));
+        }
+        if grant.as_ref().is_some_and(|grant| !grant.allow)
+            && let Err(error) = self.refresh(now_ms).await
+        {
+            tracing::warn!(%error, "a denial is recorded but not in force for allowed calls until the store can be read");
+        }
+        Ok(Answered { outcome, grant })
+    }
+
+    /// Denies a request once.
+    pub async fn deny(&self, id: &str, by: &Responder, now_ms: u64) -> Result<Answered, AnswerError> {
+        self.answer(id, &Answer::Deny { reach: Reach::Once }, by, now_ms).await
+    }
+
+    fn grant_of(
+        &self,
+        request: &ApprovalRequest,
+        answer: &Answer,
+        by: &Responder,
+        now_ms: u64,
+    ) -> Result<Option<Grant>, AnswerError> {
+        let id = || request.id.clone();
+        let exact = GrantPattern::Exact { digest: request.arguments_digest.to_string() };
+        let (reach, allow, pattern) = match answer {
+            Answer::Deny { reach: Reach::Once } => return Ok(None),
+            // Nothing to hold it on to, but still a denial.
+            Answer::Deny { reach: Reach::Session } if request.principal.session.is_none() => return Ok(None),
+            // Wider than what was shown, on purpose: a model that varies the arguments must not get past a "never".
+            Answer::Deny { reach } => (*reach, false, GrantPattern::Any),
+            Answer::Approve { reach, pattern } => {
+                if !request.offers.contains(reach) {
+                    return Err(AnswerError::ReachNotOffered {
+                        id: id(),
+                        reach: *reach,
+                        offers: request.offers.clone(),
+                    });
+                }
+                let pattern = pattern.clone().unwrap_or_else(|| exact.clone());
+                if pattern != exact {
+                    if !request.patterns.contains(&pattern) {
+                        return Err(AnswerError::PatternNotOffered { id: id() });
+                    }
+                    if *reach == Reach::Once {
+                        return Err(AnswerError::OnceIsExact { id: id() });
+                    }
+                }
+                (*reach, true, pattern)
+            }
+        };
+        if reach == Reach::Session && request.principal.session.is_none() {
+            return Err(AnswerError::ReachNotOffered { id: id(), reach, offers: request.offers.clone() });
+        }
+        let settings = self.settings();
+        let expires_at_ms = match reach {
+            Reach::Once => Some(now_ms.saturating_add(ms(settings.once))),
+            Reach::Session => Some(now_ms.saturating_add(ms(settings.session))),
+            Reach::Always => None,
+        };
+        Ok(Some(Grant {
+            id: handle::fresh()?,
+            request: id(),
+            principal: request.principal.clone(),
+            tool: request.tool.to_string(),
+            definition: request.definition.to_string(),
+            pattern,
+            reach,
+            allow,
+            uses_left: (reach == Reach::Once).then_some(1),
+            created_at_ms: now_ms,
+            expires_at_ms,
+            by: by.by.clone(),
+        }))
+    }
+}

@@ -1,0 +1,36 @@
+//! Grants in memory, read again whenever the store says that something changed.
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::request::Grant;
+
+/// Most grants held in memory and read at a time.
+pub(super) const MOST_GRANTS: usize = 10_000;
+
+/// The grants of a moment.
+#[derive(Default)]
+pub(super) struct Grants {
+    /// The store's version they were read at; `None` = never read.
+    pub(super) version: Option<u64>,
+    /// There are more than are held here.
+    pub(super) partial: bool,
+    /// Whether any of them forbids.
+    pub(super) denials: bool,
+    by_tool: HashMap<String, Vec<Grant>>,
+}
+
+impl Grants {
+    pub(super) fn new(version: Option<u64>, grants: Vec<Grant>) -> Arc<Self> {
+        let partial = grants.len() >= MOST_GRANTS;
+        let denials = grants.iter().any(|grant| !grant.allow);
+        let mut by_tool: HashMap<String, Vec<Grant>> = HashMap::new();
+        for grant in grants.into_iter().take(MOST_GRANTS) {
+            by_tool.entry(grant.tool.clone()).or_default().push(grant);
+        }
+        Arc::new(Self { version, partial, denials, by_tool })
+    }
+
+    pub(super) fn of_tool(&self, tool: &str) -> &[Grant] {
+        self.by_tool.get(tool).map_or(&[], Vec::as_slice)
+    }
+}

@@ -1,0 +1,55 @@
+//! The lists that whoever runs the gateway wrote: what never runs, what is asked about, what runs.
+
+use std::sync::Arc;
+
+use toolcrib_core::permission::{Action, RuleSet, ToolPattern};
+
+use super::{
+    policy::{Evaluation, Policy, Question, Verdict},
+    subject::{Surroundings, list, verdict},
+};
+
+/// One list. Made by [`PatternList::block`], [`PatternList::ask`] and [`PatternList::allow`].
+pub struct PatternList {
+    name: &'static str,
+    priority: i32,
+    rules: RuleSet,
+    surroundings: Arc<Surroundings>,
+}
+
+impl PatternList {
+    /// Calls that never run, also where a rule of a user's allows them (oneringai case 112, **ours**). Where it cannot
+    /// be told whether a call is meant, a person may approve it.
+    pub fn block(patterns: Vec<ToolPattern>, surroundings: Arc<Surroundings>) -> Self {
+        let rules = list(patterns, Action::Deny, "permissions.deny");
+        Self { name: "block list", priority: 5, rules, surroundings }
+    }
+
+    /// Calls that are always asked about. Comes before the allow list (openclaw §2.2).
+    pub fn ask(patterns: Vec<ToolPattern>, surroundings: Arc<Surroundings>) -> Self {
+        let rules = list(patterns, Action::Ask, "permissions.ask");
+        Self { name: "ask list", priority: 9, rules, surroundings }
+    }
+
+    /// Calls that run without asking.
+    pub fn allow(patterns: Vec<ToolPattern>, surroundings: Arc<Surroundings>) -> Self {
+        let rules = list(patterns, Action::Allow, "permissions.allow");
+        Self { name: "allow list", priority: 10, rules, surroundings }
+    }
+}
+
+impl Policy for PatternList {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn priority(&self) -> i32 {
+        self.priority
+    }
+
+    fn evaluate<'a>(&'a self, question: &'a Question<'a>) -> Evaluation<'a> {
+        let subject = self.surroundings.subject(question);
+        let found = self.rules.strictest(&subject, question.now_ms);
+        Evaluation::Ready(found.map_or(Verdict::Abstain, |found| verdict(&found)))
+    }
+}

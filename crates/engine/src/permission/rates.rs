@@ -1,0 +1,125 @@
+//! How often tools may be called.
+
+use std::{sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
+use toolcrib_core::{
+    ToolId,
+    permission::{Action, RuleSet, ToolPattern},
+    rate::{Keyed, SlidingWindow},
+};
+
+use super::{
+    policy::{Evaluation, Policy, Question, Verdict},
+    subject::{Surroundings, list},
+};
+
+/// Most pairs of tool and principal remembered for each rule.
+const MOST_KEYS: usize = 10_000;
+
+/// At most so many calls of each of these tools in any span of time, for each tenant, user and agent.
+#[derive(Clone, Debug)]
+pub struct RateRule {
+    /// The tools.
+    pub tools: ToolPattern,
+    /// Calls; at most 10,000.
+    pub calls: u32,
+    /// In any span of this length.
+    pub per: Duration,
+}
+
+type Key = (ToolId, String, Option<String>, Option<String>);
+
+/// Denies calls over a limit (oneringai case 104). Only calls that are let through count: theirs counts when it is
+/// asked, even if a later policy denies, so that refused calls use the limit up.
+pub struct RateLimitPolicy {
+    limits: Vec<Limit>,
+    surroundings: Arc<Surroundings>,
+}
+
+struct Limit {
+    rule: RateRule,
+    /// The pattern as a rule that restricts: what may be meant counts.
+    meant: RuleSet,
+    windows: Mutex<Keyed<Key, SlidingWindow>>,
+}
+
+impl RateLimitPolicy {
+    /// From rules; a call counts for every rule that names it.
+    pub fn new(rules: Vec<RateRule>, surroundings: Arc<Surroundings>) -> Self {
+        let limits = rules
+            .into_iter()
+            .map(|rule| Limit {
+                meant: list(vec![rule.tools.clone()], Action::Ask, "rates"),
+                windows: Mutex::new(Keyed::new(MOST_KEYS)),
+                rule,
+            })
+            .collect();
+        Self { limits, surroundings }
+    }
+
+    /// Counts a call that is about to run, for all rules or for none.
+    pub(super) fn count(&self, question: &Question<'_>) -> Result<(), Verdict> {
+        let key = key(question);
+        let mut counted = Vec::new();
+        for Limit { rule, windows, .. } in self.of(question) {
+            let taken = windows.lock().entry(&key, question.now_ms, || window(rule)).try_take(question.now_ms);
+            match taken {
+                Ok(taken) => counted.push((windows, taken)),
+                Err(_) => {
+                    for (windows, taken) in counted {
+                        if let Some(window) = windows.lock().get_mut(&key) {
+                            window.refund(taken);
+                        }
+                    }
+                    return Err(full(rule));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn of<'a>(&'a self, question: &'a Question<'a>) -> impl Iterator<Item = &'a Limit> {
+        let subject = self.surroundings.subject(question);
+        self.limits.iter().filter(move |limit| limit.meant.strictest(&subject, question.now_ms).is_some())
+    }
+}
+
+impl Policy for RateLimitPolicy {
+    fn name(&self) -> &'static str {
+        "rate limit"
+    }
+
+    fn priority(&self) -> i32 {
+        20
+    }
+
+    fn evaluate<'a>(&'a self, question: &'a Question<'a>) -> Evaluation<'a> {
+        let mut made = None;
+        for Limit { rule, windows, .. } in self.of(question) {
+            let key = made.get_or_insert_with(|| key(question));
+            let room = windows.lock().get_mut(key).map_or(rule.calls, |window| window.remaining(question.now_ms));
+            if room == 0 {
+                return Evaluation::Ready(full(rule));
+            }
+        }
+        Evaluation::Ready(Verdict::Abstain)
+    }
+}
+
+fn key(question: &Question<'_>) -> Key {
+    let scope = question.scope;
+    (question.tool.id().clone(), scope.tenant.clone(), scope.user.clone(), question.identity.agent.clone())
+}
+
+fn window(rule: &RateRule) -> SlidingWindow {
+    SlidingWindow::new(rule.calls, u64::try_from(rule.per.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn full(rule: &RateRule) -> Verdict {
+    Verdict::Deny {
+        hard: true,
+        rule: rule.tools.to_string(),
+        reason: format!("more than {} calls in {} ms", rule.calls, rule.per.as_millis()),
+    }
+}
