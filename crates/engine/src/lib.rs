@@ -10,6 +10,7 @@ mod engine;
 pub mod event;
 pub mod hub;
 pub mod identity;
+pub mod intercept;
 pub mod journal;
 mod lookup;
 pub mod pending;

@@ -1,4 +1,23 @@
-//! Work that outlives its call: tools that do not block and tools that wait for a person. What is kept about them, and where.
+//! Work that outlives its call: tools that do not block and tools that wait for a person (oneringai §2.10). What is kept
+//! about them, and where; [`PendingWork`] runs the former and resumes the latter.
+//!
+//! The store is the only truth: whether a piece waits, is ready or was delivered is decided there, in atomic steps, so
+//! that each result reaches somebody exactly once, whichever process asks and whatever was restarted in between.
+
+mod deliver;
+mod read;
+mod settings;
+mod supervise;
+mod suspend;
+mod user_input;
+mod work;
+
+pub use deliver::{Deliveries, Delivery};
+pub use read::Read;
+pub use settings::PendingSettings;
+pub use suspend::{ResumeError, Suspender, Suspension, SuspensionError};
+pub use user_input::{USER_INPUT_TOOL, UserInput, UserInputDelivery, UserPrompt};
+pub use work::{Finished, Origin, PendingError, PendingWork, Started};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
