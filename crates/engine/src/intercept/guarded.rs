@@ -20,10 +20,7 @@ pub(super) enum Fault {
 }
 
 /// Runs a hook under a time limit. `run` makes the future itself: a hook may fail before it has one to give.
-pub(super) async fn guarded<T>(
-    limit: Duration,
-    run: impl Future<Output = Result<T, HookError>>,
-) -> Result<T, Fault> {
+pub(super) async fn guarded<T>(limit: Duration, run: impl Future<Output = Result<T, HookError>>) -> Result<T, Fault> {
     match tokio::time::timeout(limit, AssertUnwindSafe(run).catch_unwind()).await {
         Ok(Ok(Ok(answer))) => Ok(answer),
         Ok(Ok(Err(error))) => Err(Fault::Error(error)),

@@ -152,11 +152,7 @@ impl Pipeline {
 
     /// What is attached, in the order before a tool.
     pub fn list(&self) -> Vec<Attached> {
-        let of = |entry: &Entry| Attached {
-            name: entry.name.clone(),
-            stage: entry.stage,
-            priority: entry.priority,
-        };
+        let of = |entry: &Entry| Attached { name: entry.name.clone(), stage: entry.stage, priority: entry.priority };
         self.entries.iter().map(of).collect()
     }
 

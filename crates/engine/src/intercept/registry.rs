@@ -5,11 +5,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
-use super::{
-    Interceptor, Pipeline, Stage,
-    guarded::caught,
-    pipeline::Entry,
-};
+use super::{Interceptor, Pipeline, Stage, guarded::caught, pipeline::Entry};
 
 /// The attached interceptors. Cheap to clone; clones share the registry. Nothing is attached to begin with.
 #[derive(Clone, Default)]

@@ -28,9 +28,10 @@ impl Read {
                 piece.exposed
             )),
             Self::Done(delivery) => delivery.result,
-            Self::Expired(piece) => {
-                ToolResult::error(format!("{} was given up: nothing came in time, or it was not taken in time.", piece.exposed))
-            }
+            Self::Expired(piece) => ToolResult::error(format!(
+                "{} was given up: nothing came in time, or it was not taken in time.",
+                piece.exposed
+            )),
         }
     }
 }

@@ -7,8 +7,7 @@ use serde_json::Value;
 use toolcrib_core::ToolResult;
 
 use super::{
-    Delivery, Origin, Pending, PendingError, PendingKind, PendingState, PendingWork, ResumeAs,
-    settings::millis,
+    Delivery, Origin, Pending, PendingError, PendingKind, PendingState, PendingWork, ResumeAs, settings::millis,
     work::new_handle,
 };
 use crate::store::StoreError;
@@ -64,7 +63,9 @@ pub enum SuspensionError {
     #[error("the tool asked to be suspended without a correlation id; it must give one")]
     NoCorrelation,
     /// It cannot be used.
-    #[error("the correlation id of {0} characters is not usable; give at most {MAX_CORRELATION} characters, none of them control characters")]
+    #[error(
+        "the correlation id of {0} characters is not usable; give at most {MAX_CORRELATION} characters, none of them control characters"
+    )]
     BadCorrelation(usize),
     /// The metadata is too large.
     #[error("the metadata of the suspension takes {0} bytes; at most {MAX_METADATA} are kept")]
@@ -181,12 +182,7 @@ impl PendingWork {
     /// delivery, also across processes and restarts; it continues the conversation with it.
     ///
     /// If a process ended after it had kept what came back but before it took the delivery, the next caller gets that.
-    pub async fn resume(
-        &self,
-        tenant: &str,
-        correlation: &str,
-        payload: ToolResult,
-    ) -> Result<Delivery, ResumeError> {
+    pub async fn resume(&self, tenant: &str, correlation: &str, payload: ToolResult) -> Result<Delivery, ResumeError> {
         let now = self.inner.now();
         let found = self.inner.store.by_correlation(tenant, correlation, now).await?;
         let mut piece = found.ok_or(ResumeError::Unknown)?;

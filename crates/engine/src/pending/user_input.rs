@@ -26,11 +26,8 @@ pub struct UserPrompt {
 /// Brings a prompt to a person, however the application does that: a page, a mail, a chat.
 pub trait UserInputDelivery: Send + Sync + 'static {
     /// Delivers it and returns the correlation id the answer will come back under. An error fails the call.
-    fn deliver<'a>(
-        &'a self,
-        prompt: &'a UserPrompt,
-        context: &'a CallContext,
-    ) -> BoxFuture<'a, Result<String, String>>;
+    fn deliver<'a>(&'a self, prompt: &'a UserPrompt, context: &'a CallContext)
+    -> BoxFuture<'a, Result<String, String>>;
 }
 
 /// The tool.
@@ -91,7 +88,8 @@ impl UserInput {
         // Asked before anything is delivered: an answer to a question nobody waits on would be lost.
         if !suspender.is_open() {
             return Err(
-                "The question was not asked: this call cannot wait, or another call of this turn waits already.".to_owned()
+                "The question was not asked: this call cannot wait, or another call of this turn waits already."
+                    .to_owned(),
             );
         }
         let (prompt, context) = (UserPrompt { text: text.to_owned() }, invocation.context);
@@ -109,7 +107,10 @@ impl UserInput {
         let suspension = Suspension { resume_as: self.resume_as, ..Suspension::new(correlation) };
         match suspender.suspend(suspension) {
             Ok(true) => Ok(()),
-            Ok(false) => Err("Another call of this turn waits already, so nobody waits for the answer to this question.".to_owned()),
+            Ok(false) => {
+                Err("Another call of this turn waits already, so nobody waits for the answer to this question."
+                    .to_owned())
+            }
             Err(problem) => Err(format!("The question was delivered, but its answer cannot come back: {problem}.")),
         }
     }

@@ -317,16 +317,25 @@ impl Inner {
     /// Keeps a result. A store that is briefly locked is tried again; after that the piece stays unfinished, and a later
     /// process finds it lost: better than a result that was never written.
     async fn settle(&self, piece: &Pending, finished: Finished, most_bytes: usize) {
-        let text = as_kept(piece, finished, most_bytes);
+        let outcome = finished.outcome;
+        let mut text = as_kept(piece, finished, most_bytes);
+        let mut replaced = false;
         let mut pause = Duration::from_millis(50);
         for attempt in 1..=ATTEMPTS {
+            let (tool, call) = (&piece.tool, piece.call);
             match self.store.settle(&piece.handle, text.clone(), self.now()).await {
                 Ok(true) => return,
                 Ok(false) => {
-                    tracing::warn!(tool = piece.tool, call = piece.call, "a background result came for work that had been given up");
+                    tracing::warn!(tool, call, "a background result came for work that had been given up");
                     return;
                 }
-                Err(error) => tracing::warn!(tool = piece.tool, call = piece.call, attempt, %error, "a background result cannot be kept"),
+                // It will not take this one at any time.
+                Err(StoreError::Quota(_)) if !replaced => {
+                    text = too_large(piece, outcome, text.len()).raw().get().to_owned();
+                    replaced = true;
+                    continue;
+                }
+                Err(error) => tracing::warn!(tool, call, attempt, %error, "a background result cannot be kept"),
             }
             if attempt < ATTEMPTS {
                 tokio::time::sleep(pause).await;
@@ -343,11 +352,7 @@ fn as_kept(piece: &Pending, finished: Finished, most_bytes: usize) -> String {
     let Finished { result, outcome } = finished;
     let bytes = result.raw().get().len();
     let result = if bytes > most_bytes {
-        ToolResult::error(format!(
-            "{} ended ({}), but its result of {bytes} bytes is too large to keep. Ask for less.",
-            piece.exposed,
-            outcome.word()
-        ))
+        too_large(piece, outcome, bytes)
     } else if outcome != Outcome::Ok && !result.is_error() {
         let mut value = result.to_value();
         value["isError"] = true.into();
@@ -356,6 +361,14 @@ fn as_kept(piece: &Pending, finished: Finished, most_bytes: usize) -> String {
         result
     };
     result.raw().get().to_owned()
+}
+
+fn too_large(piece: &Pending, outcome: Outcome, bytes: usize) -> ToolResult {
+    ToolResult::error(format!(
+        "{} ended ({}), but its result of {bytes} bytes is too large to keep. It did run; ask for less.",
+        piece.exposed,
+        outcome.word()
+    ))
 }
 
 /// A running call's place, until it is over in every way.

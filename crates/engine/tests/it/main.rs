@@ -3,4 +3,6 @@
 
 mod call_path;
 mod hub;
+mod intercept;
+mod pending;
 mod script;

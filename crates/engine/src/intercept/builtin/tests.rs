@@ -33,7 +33,7 @@ fn what_is_logged_is_short_and_without_secrets() {
     assert_eq!(text.chars().count(), 200);
     let text = logging.result(&ToolResult::text("password=hunter2hunter2 done"));
     assert!(!text.contains("hunter2") && text.contains("done"), "{text}");
-    assert_eq!(logging.result(&ToolResult::text("x".repeat(70_000))), "[70038 bytes]");
+    assert_eq!(logging.result(&ToolResult::text("x".repeat(70_000))), "[70039 bytes]");
 }
 
 fn tool() -> Tool {
