@@ -110,7 +110,7 @@ pub struct PendingFilter {
 /// Keeps work that outlives its call. Every method is one atomic step, also between processes.
 pub trait PendingStore: Send + Sync + 'static {
     /// Keeps a new piece. Refuses with [`StoreError::Quota`] when the owner (tenant and user) has `most` unfinished ones.
-    fn open<'a>(&'a self, pending: Pending, most: usize, now_ms: u64) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn open(&self, pending: Pending, most: usize, now_ms: u64) -> BoxFuture<'_, Result<(), StoreError>>;
     /// Reads one by its handle; past its time it reads as expired.
     fn pending<'a>(&'a self, handle: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Option<Pending>, StoreError>>;
     /// Reads the oldest waiting one with this correlation id, within a tenant. When none waits any more, the latest of any
@@ -126,13 +126,9 @@ pub trait PendingStore: Send + Sync + 'static {
     /// Marks a ready or lost piece as delivered. True for exactly one caller.
     fn deliver<'a>(&'a self, handle: &'a str, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>>;
     /// Lists.
-    fn list_pending<'a>(
-        &'a self,
-        filter: PendingFilter,
-        now_ms: u64,
-    ) -> BoxFuture<'a, Result<Vec<Pending>, StoreError>>;
+    fn list_pending(&self, filter: PendingFilter, now_ms: u64) -> BoxFuture<'_, Result<Vec<Pending>, StoreError>>;
     /// Marks the waiting background work of runs whose process is gone as lost; returns the pieces.
-    fn lose_dead<'a>(&'a self, now_ms: u64) -> BoxFuture<'a, Result<Vec<Pending>, StoreError>>;
+    fn lose_dead(&self, now_ms: u64) -> BoxFuture<'_, Result<Vec<Pending>, StoreError>>;
     /// Drops what was finished or given up before `before_ms`.
-    fn prune_pending<'a>(&'a self, before_ms: u64) -> BoxFuture<'a, Result<u64, StoreError>>;
+    fn prune_pending(&self, before_ms: u64) -> BoxFuture<'_, Result<u64, StoreError>>;
 }

@@ -42,19 +42,16 @@ impl Interceptors {
     pub fn attach(&self, hook: Arc<dyn Interceptor>) -> bool {
         let mut count = self.inner.changes.lock();
         *count += 1;
-        let entry = Entry::new(*count, hook.clone());
-        let (mut entries, old) = self.without(&entry.name);
-        entries.push(entry);
+        let added = Entry::new(*count, hook);
+        let (mut entries, old) = self.without(&added.name);
+        entries.push(added.clone());
         self.inner.current.store(Arc::new(Pipeline::new(entries)));
         // A callback may use the registry itself.
         drop(count);
         if let Some(old) = &old {
             call_back(old, "detached", || old.hook.detached());
         }
-        let name = hook.name().to_owned();
-        if caught(|| hook.attached()).is_err() {
-            tracing::warn!(hook = name, "the attached callback of an interceptor panicked");
-        }
+        call_back(&added, "attached", || added.hook.attached());
         old.is_some()
     }
 

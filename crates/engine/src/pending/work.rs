@@ -109,9 +109,7 @@ pub(super) fn owner_of(principal: &Principal) -> Owner {
 impl PendingWork {
     /// Work kept in this store.
     pub fn new(store: Arc<dyn PendingStore>, settings: PendingSettings) -> Self {
-        Self::with_clock(store, settings, || {
-            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| millis(since))
-        })
+        Self::with_clock(store, settings, || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis))
     }
 
     /// The same with another source of the time, in milliseconds since the Unix epoch.
@@ -331,7 +329,7 @@ impl Inner {
                 }
                 // It will not take this one at any time.
                 Err(StoreError::Quota(_)) if !replaced => {
-                    text = too_large(piece, outcome, text.len()).raw().get().to_owned();
+                    too_large(piece, outcome, text.len()).raw().get().clone_into(&mut text);
                     replaced = true;
                     continue;
                 }

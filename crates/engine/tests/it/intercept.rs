@@ -404,7 +404,7 @@ async fn case_29_the_first_to_recover_wins() {
 #[tokio::test]
 async fn case_30_a_replaced_failure_keeps_the_original_as_its_source() {
     let world = World::default().failing().with("t", Stage::Transform, 0, |hook| {
-        hook.on_error = |_| Act::Answer(OnError::Replace("try tomorrow".into()))
+        hook.on_error = |_| Act::Answer(OnError::Replace("try tomorrow".into()));
     });
     let End::Failed(failure) = world.call().await else { panic!("not failed") };
     assert_eq!((failure.text.as_str(), failure.outcome), ("try tomorrow", Outcome::Unknown));

@@ -59,7 +59,7 @@ fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, Result<T, StoreError>> {
 }
 
 impl PendingStore for Kept {
-    fn open<'a>(&'a self, pending: Pending, most: usize, now_ms: u64) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn open(&self, pending: Pending, most: usize, now_ms: u64) -> BoxFuture<'_, Result<(), StoreError>> {
         let opened = self.now(now_ms, |pieces| {
             let owner = |piece: &Pending| (piece.principal.tenant.clone(), piece.principal.user.clone());
             let mine =
@@ -109,11 +109,7 @@ impl PendingStore for Kept {
         ready(self.change(handle, now_ms, &from, PendingState::Delivered, None))
     }
 
-    fn list_pending<'a>(
-        &'a self,
-        filter: PendingFilter,
-        now_ms: u64,
-    ) -> BoxFuture<'a, Result<Vec<Pending>, StoreError>> {
+    fn list_pending(&self, filter: PendingFilter, now_ms: u64) -> BoxFuture<'_, Result<Vec<Pending>, StoreError>> {
         ready(self.now(now_ms, |pieces| {
             let matching = |piece: &&Pending| {
                 filter
@@ -127,7 +123,7 @@ impl PendingStore for Kept {
         }))
     }
 
-    fn lose_dead<'a>(&'a self, now_ms: u64) -> BoxFuture<'a, Result<Vec<Pending>, StoreError>> {
+    fn lose_dead(&self, now_ms: u64) -> BoxFuture<'_, Result<Vec<Pending>, StoreError>> {
         let dead = self.dead.lock().clone();
         ready(self.now(now_ms, |pieces| {
             let lost = pieces.iter_mut().filter(|piece| {
@@ -143,7 +139,7 @@ impl PendingStore for Kept {
         }))
     }
 
-    fn prune_pending<'a>(&'a self, before_ms: u64) -> BoxFuture<'a, Result<u64, StoreError>> {
+    fn prune_pending(&self, before_ms: u64) -> BoxFuture<'_, Result<u64, StoreError>> {
         ready(self.now(0, |pieces| {
             let before = pieces.len();
             pieces.retain(|piece| piece.state == PendingState::Waiting || piece.created_at_ms >= before_ms);

@@ -29,7 +29,7 @@ fn tool() -> Tool {
 }
 
 async fn ask(arguments: Value, suspender: &Suspender) -> ToolResult {
-    let (tool, context) = (tool(), CallContext::new(1, Duration::from_secs(60)));
+    let (tool, context) = (tool(), CallContext::new(1, Duration::from_mins(1)));
     let arguments = serde_json::value::to_raw_value(&arguments).unwrap();
     let invocation = Invocation { tool: &tool, arguments: &arguments, context: &context };
     UserInput::new(Arc::new(Post)).run(&invocation, suspender).await
