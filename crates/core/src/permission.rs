@@ -114,3 +114,6 @@ pub(crate) enum Side {
     /// The rule takes away or asks: everything it may mean counts.
     Restrict,
 }
+
+#[cfg(test)]
+mod fixture;

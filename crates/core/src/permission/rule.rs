@@ -233,9 +233,7 @@ impl RuleSet {
             let action = if !certain && rule.action == Action::Deny { Action::Ask } else { rule.action };
             found.push((index, RuleMatch { rule, action, certain }));
         }
-        if found.iter().all(|(_, found)| found.action != Action::Allow) {
-            found.extend(together(partial, &facts));
-        }
+        found.extend(together(partial, &facts));
         found.sort_by_key(|(index, found)| rank(*index, found.rule, found.action));
         found.into_iter().map(|(_, found)| found).collect()
     }
@@ -254,7 +252,11 @@ fn together<'r>(mut partial: Vec<(usize, &'r Rule)>, facts: &Facts<'_>) -> Optio
     let parsed = facts.command()?;
     partial.sort_by_key(|(index, rule)| rank(*index, rule, rule.action));
     let commands: Vec<&CommandRule> = partial.iter().filter_map(|(_, rule)| rule.tool.command()).collect();
-    let needed = (2..=commands.len()).find(|&count| command::allows(&commands[..count], parsed) == Match::Yes)?;
+    let all = |count: usize| command::allows(&commands[..count], parsed) == Match::Yes;
+    if !all(commands.len()) {
+        return None;
+    }
+    let needed = (2..commands.len()).find(|&count| all(count)).unwrap_or(commands.len());
     let (index, rule) = partial[needed - 1];
     Some((index, RuleMatch { rule, action: Action::Allow, certain: true }))
 }

@@ -73,7 +73,7 @@ fn wrapper(name: &str) -> Option<Wrapper> {
             operands: 1,
             ..PLAIN
         },
-        "time" => Wrapper { valued: "f", flags: "pvl", ..PLAIN },
+        "time" => Wrapper { valued: "fo", flags: "pvl", ..PLAIN },
         "nice" => Wrapper { valued: "n", flags: "0123456789", long_valued: &["adjustment"], ..PLAIN },
         "ionice" => Wrapper { valued: "cn", flags: "t", ..PLAIN },
         "setsid" => Wrapper { flags: "cfw", ..PLAIN },
@@ -253,6 +253,9 @@ fn unwrap(command: &mut SimpleCommand, wrapper: &Wrapper, name: &str, depth: usi
         }
         at += 1;
     }
+    // GNU time puts its report into a file.
+    command.writes |=
+        name == "time" && command.words[1..at.min(command.words.len())].iter().any(|w| w.text.starts_with("-o"));
     if at >= command.words.len() {
         return;
     }
