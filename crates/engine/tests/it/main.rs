@@ -1,10 +1,13 @@
 //! The engine with scripted backends: hub, views and the call path.
 #![allow(clippy::unwrap_used, clippy::needless_pass_by_value, reason = "tests")]
 
+mod approval;
 mod call_path;
 mod faults;
 mod hub;
 mod journal;
 mod intercept;
+mod judged;
 mod pending;
+mod permission;
 mod script;
