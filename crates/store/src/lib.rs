@@ -3,12 +3,14 @@
 //!
 //! Never knows: what the kept data means, who asks for it, MCP, HTTP.
 
+mod bounds;
 mod handle;
 mod memory;
 mod sqlite;
+mod subject;
 
 pub use memory::MemoryStore;
-pub use sqlite::{SqliteSettings, SqliteStore, Warning};
+pub use sqlite::{SqliteSettings, SqliteStore, SyncLevel, Warning};
 
 /// Cap on the bytes of all kept results together, unless set otherwise: 64 MiB.
 pub const DEFAULT_RESULT_BYTES: u64 = 64 * 1024 * 1024;

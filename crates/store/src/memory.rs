@@ -1,6 +1,10 @@
 //! The store that forgets everything when the process ends: for tests, for `store.path = ":memory:"`, and as the last
 //! resort when no file can be written.
 
+mod approvals;
+mod journal;
+mod pending;
+
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     ops::Bound,
@@ -11,13 +15,17 @@ use toolcrib_engine::{BoxFuture, DefinitionStore, KeyValueStore, ResultStore, St
 
 use crate::{DEFAULT_RESULT_BYTES, FINGERPRINTS_PER_SOURCE, handle::new_handle, now_ms};
 
-/// Keeps everything in memory. Same behaviour as [`crate::SqliteStore`], nothing survives.
+/// Keeps everything in memory. Same behaviour as [`crate::SqliteStore`], nothing survives. Of the journal the newest
+/// 100,000 records are kept: older ones go as if retention had dropped them.
 #[derive(Default)]
 pub struct MemoryStore {
     // Of each source from the one saved longest ago on.
     definitions: Mutex<BTreeMap<String, VecDeque<StoredDefinitions>>>,
     key_values: Mutex<BTreeMap<String, BTreeMap<String, String>>>,
     results: Mutex<Results>,
+    approvals: Mutex<approvals::Approvals>,
+    journal: Mutex<journal::Journal>,
+    pending: Mutex<pending::Pieces>,
 }
 
 struct Results {

@@ -3,15 +3,20 @@
 //! One thread owns the only connection that writes and commits queued writes in groups ([`writer`]); reads run on two
 //! read-only connections beside it ([`readers`]), which WAL lets see the last commit without waiting.
 //!
-//! Durability: a write that was answered survives the death of the process at any moment (`kill -9` included). It is
-//! written with `synchronous=NORMAL`, so losing power may lose the last commits before a checkpoint, never the
-//! integrity of the file. Several processes may share one file; a write waits up to the busy timeout for its turn.
+//! Durability: a write that was answered survives the death of the process at any moment (`kill -9` included). Whether
+//! it also survives the loss of power is [`SqliteSettings::sync`]; the file stays whole either way. Several processes
+//! may share one file; a write waits up to the busy timeout for its turn.
 
+mod approvals;
+mod evidence;
 mod failure;
+mod journal;
 mod migrate;
 mod open;
+mod pending;
 mod queries;
 mod readers;
+mod runs;
 mod writer;
 
 use std::{
@@ -27,9 +32,23 @@ use toolcrib_engine::{BoxFuture, DefinitionStore, KeyValueStore, ResultStore, St
 use self::{
     failure::{Identity, Refusal, Suspect},
     readers::Readers,
+    runs::Signs,
     writer::Writer,
 };
 use crate::{DEFAULT_RESULT_BYTES, handle::new_handle, memory::result_too_large, now_ms};
+
+/// What a write that was answered survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SyncLevel {
+    /// The death of the process. Losing power may lose the last commits, the newest first.
+    #[default]
+    Normal,
+    /// Losing power too: each group of writes waits for the disk.
+    Full,
+}
+
+/// Rows dropped in one transaction; between two of them other writes get their turn.
+const PORTION: usize = 2_000;
 
 /// Settings of a [`SqliteStore`].
 #[derive(Clone, Debug)]
@@ -44,6 +63,8 @@ pub struct SqliteSettings {
     pub max_result_bytes: u64,
     /// Cap on the size of the file; writes beyond it fail as if the disk were full. Default none.
     pub max_file_bytes: Option<u64>,
+    /// What a write that was answered survives. Default [`SyncLevel::Normal`].
+    pub sync: SyncLevel,
 }
 
 impl Default for SqliteSettings {
@@ -54,6 +75,7 @@ impl Default for SqliteSettings {
             batch: 256,
             max_result_bytes: DEFAULT_RESULT_BYTES,
             max_file_bytes: None,
+            sync: SyncLevel::Normal,
         }
     }
 }
@@ -106,6 +128,8 @@ struct Inner {
     writer: Writer,
     // None for a store in memory: such a database exists on one connection only, so the writer also reads.
     readers: Option<Readers>,
+    // Ends after the writer: a run is alive until its last write is done.
+    signs: Arc<Signs>,
     max_result_bytes: u64,
 }
 
@@ -126,7 +150,8 @@ impl SqliteStore {
         let suspect = Suspect::for_store(path);
         let writer = Writer::start(connection, settings, Identity::of(path), suspect.clone())?;
         let readers = Readers::open(path, settings, suspect)?;
-        let inner = Inner { writer, readers: Some(readers), max_result_bytes: settings.max_result_bytes };
+        let signs = Arc::new(Signs::beside(path));
+        let inner = Inner { writer, readers: Some(readers), signs, max_result_bytes: settings.max_result_bytes };
         Ok((Self { inner: Arc::new(inner) }, warnings))
     }
 
@@ -139,7 +164,8 @@ impl SqliteStore {
     pub fn open_in_memory_with(settings: &SqliteSettings) -> Result<Self, StoreError> {
         let connection = open::open_memory(settings)?;
         let writer = Writer::start(connection, settings, Identity::nowhere(), Suspect::nowhere())?;
-        let inner = Inner { writer, readers: None, max_result_bytes: settings.max_result_bytes };
+        let signs = Arc::new(Signs::in_memory());
+        let inner = Inner { writer, readers: None, signs, max_result_bytes: settings.max_result_bytes };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -160,6 +186,39 @@ impl SqliteStore {
             Some(readers) => readers.run(operation, move |connection| work(connection)).await,
             None => self.inner.writer.submit(operation, work).await,
         }
+    }
+
+    /// Writes until nothing is left to do, at most [`PORTION`] rows at a time. `work` tells how many rows it did and
+    /// whether there may be more.
+    async fn in_portions(
+        &self,
+        operation: &'static str,
+        work: impl FnMut(&Connection, usize) -> Result<(u64, bool), Refusal> + Clone + Send + 'static,
+    ) -> Result<u64, StoreError> {
+        let mut sum = 0;
+        loop {
+            let mut portion = work.clone();
+            let (rows, more) = self.write(operation, move |connection| portion(connection, PORTION)).await?;
+            sum += rows;
+            if !more {
+                return Ok(sum);
+            }
+        }
+    }
+
+    /// Those of the runs whose process is gone.
+    async fn dead_of(
+        &self,
+        operation: &'static str,
+        candidates: impl FnMut(&Connection) -> Result<Vec<String>, Refusal> + Send + 'static,
+    ) -> Result<Vec<String>, StoreError> {
+        let (signs, mut candidates) = (self.inner.signs.clone(), candidates);
+        self.read(operation, move |connection| {
+            let mut runs = candidates(connection)?;
+            runs.retain(|run| !signs.is_alive(run));
+            Ok(runs)
+        })
+        .await
     }
 }
 

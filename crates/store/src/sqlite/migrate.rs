@@ -19,6 +19,7 @@ pub(crate) struct Migration {
 pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, sql: include_str!("../../migrations/0001_initial.sql") },
     Migration { version: 2, sql: include_str!("../../migrations/0002_definitions_by_fingerprint.sql") },
+    Migration { version: 3, sql: include_str!("../../migrations/0003_trusted_calls.sql") },
 ];
 
 /// Why the schema cannot be brought up to date.

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 use toolcrib_engine::StoreError;
 
 use super::{
-    SqliteSettings, Warning,
+    SqliteSettings, SyncLevel, Warning,
     failure::{Suspect, beside, explain, is_damage},
     migrate::{MIGRATIONS, MigrateError, check_owner, migrate},
     queries,
@@ -112,13 +112,16 @@ fn configure(connection: &Connection, settings: &SqliteSettings) -> Result<(), r
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
     tracing::debug!(mode, "store opened");
     connection.execute_batch(
-        "PRAGMA synchronous = NORMAL;
-         PRAGMA foreign_keys = ON;
+        "PRAGMA foreign_keys = ON;
          PRAGMA temp_store = MEMORY;
          PRAGMA trusted_schema = OFF;
          PRAGMA cell_size_check = ON;
          PRAGMA journal_size_limit = 16777216;",
     )?;
+    connection.execute_batch(match settings.sync {
+        SyncLevel::Normal => "PRAGMA synchronous = NORMAL",
+        SyncLevel::Full => "PRAGMA synchronous = FULL",
+    })?;
     if let Some(bytes) = settings.max_file_bytes {
         let page: u64 = connection.pragma_query_value(None, "page_size", |row| row.get::<_, u32>(0))?.into();
         let pages = i64::try_from((bytes / page).max(1)).unwrap_or(i64::MAX);

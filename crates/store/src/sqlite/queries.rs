@@ -1,4 +1,4 @@
-//! Every SQL statement, one function each.
+//! The statements about definitions, values and results, one function each, and what all statements share.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use toolcrib_engine::{StoreError, StoredDefinitions};
@@ -7,8 +7,22 @@ use super::failure::Refusal;
 use crate::{FINGERPRINTS_PER_SOURCE, memory::too_many_keys};
 
 /// SQLite's integers are signed; times and sizes of ours stay far below.
-fn signed(value: u64) -> i64 {
+pub(crate) fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// A value as it is kept.
+pub(crate) fn to_json(operation: &'static str, value: &impl serde::Serialize) -> Result<String, Refusal> {
+    serde_json::to_string(value)
+        .map_err(|error| Refusal::Rule(StoreError::Failed { operation, cause: error.to_string() }))
+}
+
+/// A kept value. The error tells where the text is wrong, not what it says.
+pub(crate) fn from_json<T: serde::de::DeserializeOwned>(operation: &'static str, text: &str) -> Result<T, Refusal> {
+    serde_json::from_str(text).map_err(|error| {
+        let cause = format!("what is kept was changed: it cannot be read from column {} on", error.column());
+        Refusal::Rule(StoreError::Failed { operation, cause })
+    })
 }
 
 pub(crate) fn load_definitions(

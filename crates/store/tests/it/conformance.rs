@@ -9,7 +9,7 @@ fn small() -> SqliteSettings {
 }
 
 macro_rules! conformance {
-    ($store:ident, $new:expr, $new_small:expr) => {
+    ($store:ident, $new:expr, $new_small:expr, $race:expr) => {
         mod $store {
             use super::*;
 
@@ -26,6 +26,42 @@ macro_rules! conformance {
             conformance!(@ $new, many_tasks_at_once_lose_nothing);
             conformance!(@ $new_small, the_oldest_results_make_room);
             conformance!(@ $new_small, expired_results_go_before_living_ones);
+            conformance!(@ $new, approvals, a_request_comes_back_as_it_was_asked);
+            conformance!(@ $new, approvals, the_same_question_stands_once);
+            conformance!(@ $new, approvals, a_user_has_a_quota_of_open_questions);
+            conformance!(@ $new, approvals, requests_are_listed_newest_first_by_tenant_and_state);
+            conformance!(@ $new, approvals, an_answer_counts_once_and_in_time);
+            conformance!(@ $new, approvals, an_answer_and_its_grant_are_kept_together_or_not_at_all);
+            conformance!(@ $new, approvals, a_grant_is_used_as_often_as_granted);
+            conformance!(@ $new, approvals, grants_in_force_are_listed_with_the_uses_they_have_left);
+            conformance!(@ $new, approvals, every_change_of_approvals_shows_in_the_version);
+            conformance!(@ $new, approvals, old_requests_and_grants_are_dropped_open_ones_stay);
+            conformance!(@ $new, journal, records_are_chained_in_the_order_of_their_writing);
+            conformance!(@ $new, journal, several_records_are_appended_all_or_none);
+            conformance!(@ $new, journal, an_intent_is_unfinished_until_its_outcome);
+            conformance!(@ $new, journal, a_runs_name_is_plain);
+            conformance!(@ $new, journal, a_key_is_used_once);
+            conformance!(@ $new, journal, an_expired_key_is_free_and_its_late_outcome_harms_nobody);
+            conformance!(@ $new, journal, a_key_of_a_call_that_did_not_run_is_free_again);
+            conformance!(@ $new, journal, a_key_learns_of_an_outcome_that_another_process_wrote);
+            conformance!(@ $new, journal, a_result_too_large_to_keep_leaves_its_key);
+            conformance!(@ $new, journal, the_oldest_results_of_keys_make_room);
+            conformance!(@ $new, journal, records_are_found_by_every_filter);
+            conformance!(@ $new, journal, a_list_has_an_end_whatever_was_asked_for);
+            conformance!(@ $new, journal, old_records_are_dropped_from_the_front_and_the_chain_holds);
+            conformance!(@ $new, journal, retention_takes_many_records);
+            conformance!(@ $new, pending, a_piece_of_work_comes_back_as_it_was);
+            conformance!(@ $new, pending, a_piece_is_settled_once_and_delivered_once);
+            conformance!(@ $new, pending, what_comes_too_late_is_not_taken);
+            conformance!(@ $new, pending, a_piece_is_found_by_what_the_outside_calls_it);
+            conformance!(@ $new, pending, an_owner_has_a_quota_of_unfinished_work);
+            conformance!(@ $new, pending, work_is_listed_oldest_first_by_owner_state_and_kind);
+            conformance!(@ $new, pending, background_work_of_a_dead_process_is_lost);
+            conformance!(@ $new, pending, finished_work_is_dropped_in_time);
+            conformance!(@race $race, approvals, of_racing_answers_one_counts);
+            conformance!(@race $race, approvals, racing_uses_of_a_grant_are_as_many_as_granted);
+            conformance!(@race $race, journal, racing_writers_make_one_chain_and_share_no_key);
+            conformance!(@race $race, pending, racing_deliveries_are_one);
         }
     };
     (@ $new:expr, $test:ident) => {
@@ -35,19 +71,41 @@ macro_rules! conformance {
             suite::$test(store).await;
         }
     };
+    (@ $new:expr, $subject:ident, $($test:ident),+ $(,)?) => {$(
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $test() {
+            let (store, _folder) = $new;
+            suite::$subject::$test(store).await;
+        }
+    )+};
+    (@race $race:expr, $subject:ident, $test:ident) => {
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $test() {
+            let (stores, _folder) = $race;
+            suite::$subject::$test(&stores).await;
+        }
+    };
 }
 
-conformance!(memory, (MemoryStore::new(), ()), (MemoryStore::with_result_bytes(100), ()));
+conformance!(memory, (MemoryStore::new(), ()), (MemoryStore::with_result_bytes(100), ()), ([MemoryStore::new()], ()));
 conformance!(
     sqlite_in_memory,
     (SqliteStore::open_in_memory().unwrap(), ()),
-    (SqliteStore::open_in_memory_with(&small()).unwrap(), ())
+    (SqliteStore::open_in_memory_with(&small()).unwrap(), ()),
+    ([SqliteStore::open_in_memory().unwrap()], ())
 );
-conformance!(sqlite_file, in_file(&SqliteSettings::default()), in_file(&small()));
+conformance!(sqlite_file, in_file(&SqliteSettings::default()), in_file(&small()), in_file_twice());
 
 fn in_file(settings: &SqliteSettings) -> (SqliteStore, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let (store, warnings) = SqliteStore::open_with(folder.path().join("store.db"), settings).unwrap();
     assert_eq!(warnings, []);
     (store, folder)
+}
+
+/// As two processes have it open.
+fn in_file_twice() -> ([SqliteStore; 2], tempfile::TempDir) {
+    let (one, folder) = in_file(&SqliteSettings::default());
+    let (two, _) = SqliteStore::open(folder.path().join("store.db")).unwrap();
+    ([one, two], folder)
 }

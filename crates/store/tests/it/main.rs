@@ -2,7 +2,11 @@
 // Not marked as test code, so the allowances of clippy.toml do not reach it.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod calls;
 mod conformance;
+mod golden;
 mod kill;
+mod kill_calls;
+mod samples;
 mod sqlite;
 mod suite;

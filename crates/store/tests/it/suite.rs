@@ -1,11 +1,45 @@
 //! What every store must do, whatever it keeps things in. One function per behaviour, run by `conformance.rs` on each.
 
+pub(crate) mod approvals;
+pub(crate) mod journal;
+pub(crate) mod pending;
+
+use std::sync::Barrier;
+
 use serde_json::json;
-use toolcrib_engine::{DefinitionStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions};
+use toolcrib_engine::{
+    DefinitionStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions, approval::ApprovalStore,
+    journal::JournalStore, pending::PendingStore,
+};
 
 /// A store as the suite needs it.
-pub(crate) trait Store: DefinitionStore + KeyValueStore + ResultStore {}
-impl<T: DefinitionStore + KeyValueStore + ResultStore> Store for T {}
+pub(crate) trait Store:
+    DefinitionStore + KeyValueStore + ResultStore + ApprovalStore + JournalStore + PendingStore
+{
+}
+impl<T: DefinitionStore + KeyValueStore + ResultStore + ApprovalStore + JournalStore + PendingStore> Store for T {}
+
+/// Runs `racers` threads that start together, each with one of the stores in turn, and gives what they came to.
+pub(crate) fn at_once<'s, S: Store, T: Send, F: Future<Output = T>>(
+    stores: &'s [S],
+    racers: usize,
+    race: impl Fn(&'s S, usize) -> F + Sync,
+) -> Vec<T> {
+    let start = Barrier::new(racers);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..racers)
+            .map(|racer| {
+                let (store, start, race) = (&stores[racer % stores.len()], &start, &race);
+                scope.spawn(move || {
+                    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                    start.wait();
+                    runtime.block_on(race(store, racer))
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
 
 /// Far enough away that nothing expires during a test.
 pub(crate) const LATER: u64 = 32_503_680_000_000;

@@ -1,0 +1,65 @@
+//! Bounds that both stores hold to, and the words for going beyond them.
+
+use toolcrib_engine::StoreError;
+
+/// Most entries that a list gives, whatever limit was asked for.
+pub(crate) const LIST: usize = 10_000;
+
+/// Largest result kept under an idempotency key: 1 MiB. A larger one is not kept, the key is.
+pub(crate) const CLAIM_RESULT_BYTES: usize = 1024 * 1024;
+
+/// Most results kept under idempotency keys; the oldest make room.
+pub(crate) const CLAIM_RESULTS: usize = 1_024;
+
+/// Most idempotency keys.
+pub(crate) const CLAIMS: usize = 100_000;
+
+/// Largest record of the journal: 64 KiB of JSON.
+pub(crate) const RECORD_BYTES: usize = 64 * 1024;
+
+/// Largest question to a person: 64 KiB of JSON.
+pub(crate) const REQUEST_BYTES: usize = 64 * 1024;
+
+/// Largest notes of a piece of pending work: 16 KiB of JSON.
+pub(crate) const METADATA_BYTES: usize = 16 * 1024;
+
+/// Longest name of a run.
+const RUN_CHARS: usize = 64;
+
+/// Refuses what is longer than it may be.
+pub(crate) fn within(what: &str, bytes: usize, most: usize) -> Result<(), StoreError> {
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(StoreError::Quota(format!("{what} has {bytes} bytes, more than the {most} that are kept; shorten it")))
+}
+
+/// A run's name becomes a file's name.
+pub(crate) fn check_run(run: &str) -> Result<(), StoreError> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    if !run.is_empty() && run.len() <= RUN_CHARS && run.bytes().all(plain) {
+        return Ok(());
+    }
+    Err(StoreError::Failed {
+        operation: "open run",
+        cause: format!("a run's name has 1 to {RUN_CHARS} letters, digits, '-' and '_'; give it one"),
+    })
+}
+
+pub(crate) fn too_many_claims() -> StoreError {
+    StoreError::Quota(format!(
+        "there are already {CLAIMS} idempotency keys, the most that are kept; use keys that expire sooner"
+    ))
+}
+
+pub(crate) fn too_many_requests(most: usize) -> StoreError {
+    StoreError::Quota(format!("there are already {most} unanswered approval requests of this user; answer some first"))
+}
+
+pub(crate) fn too_much_pending(most: usize) -> StoreError {
+    StoreError::Quota(format!("there are already {most} unfinished pieces of work of this user; wait for some to end"))
+}
+
+pub(crate) fn exists_already(operation: &'static str) -> StoreError {
+    StoreError::Failed { operation, cause: "there is one with this id already; use a fresh one".to_owned() }
+}

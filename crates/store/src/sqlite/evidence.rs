@@ -1,0 +1,94 @@
+//! The journal's trait over the statements of [`super::journal`], with what needs to know which runs are alive.
+
+use toolcrib_engine::{
+    BoxFuture, StoreError,
+    journal::{Begun, Claim, ClaimResult, JournalFilter, JournalRecord, JournalStore, StoredRecord, Unfinished},
+};
+
+use super::{SqliteStore, journal, runs};
+use crate::now_ms;
+
+impl JournalStore for SqliteStore {
+    fn open_run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        let run = run.to_owned();
+        Box::pin(async move {
+            let signs = self.inner.signs.clone();
+            let named = run.clone();
+            // Locked before anybody can read of the run; then the chance to tidy up after others.
+            let dead = self
+                .dead_of("open run", move |connection| {
+                    signs.open(&named).map_err(super::failure::Refusal::Rule)?;
+                    signs.sweep();
+                    runs::open_runs(connection)
+                })
+                .await?;
+            self.write("open run", move |connection| {
+                runs::close_runs(connection, &dead, now_ms())?;
+                runs::insert_run(connection, &run, now_ms())
+            })
+            .await
+        })
+    }
+
+    fn unfinished(&self, limit: usize) -> BoxFuture<'_, Result<Vec<Unfinished>, StoreError>> {
+        Box::pin(async move {
+            let dead = self.dead_of("look for unfinished calls", journal::runs_with_open_intents).await?;
+            if dead.is_empty() {
+                return Ok(Vec::new());
+            }
+            let closed = dead.clone();
+            let closing =
+                self.write("close dead runs", move |connection| runs::close_runs(connection, &closed, now_ms()));
+            if let Err(error) = closing.await {
+                // What they left unfinished is worth knowing even if nothing can be written.
+                tracing::warn!(%error, "the runs of dead processes stay open in the store");
+            }
+            // Read after they were found dead: what a run wrote in its last moments counts.
+            self.read("look for unfinished calls", move |connection| journal::open_intents(connection, &dead, limit))
+                .await
+        })
+    }
+
+    fn begin(
+        &self,
+        intent: JournalRecord,
+        claim: Option<Claim>,
+        now_ms: u64,
+    ) -> BoxFuture<'_, Result<Begun, StoreError>> {
+        Box::pin(
+            self.write("write journal", move |connection| journal::begin(connection, &intent, claim.as_ref(), now_ms)),
+        )
+    }
+
+    fn finish(&self, outcome: JournalRecord, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>> {
+        let max_bytes = self.inner.max_result_bytes;
+        Box::pin(
+            self.write("write journal", move |connection| {
+                journal::finish(connection, &outcome, claim.as_ref(), max_bytes)
+            }),
+        )
+    }
+
+    fn append(&self, records: Vec<JournalRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.write("write journal", move |connection| {
+            records.iter().try_for_each(|record| journal::append(connection, record))
+        }))
+    }
+
+    fn records(&self, filter: JournalFilter) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>> {
+        Box::pin(self.read("read journal", move |connection| journal::records(connection, &filter)))
+    }
+
+    fn anchor(&self) -> BoxFuture<'_, Result<(u64, String), StoreError>> {
+        Box::pin(self.read("read journal", journal::anchor))
+    }
+
+    fn prune_journal(&self, before_ms: u64) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move {
+            self.in_portions("drop old journal records", move |connection, most| {
+                journal::prune(connection, before_ms, most)
+            })
+            .await
+        })
+    }
+}

@@ -1,0 +1,348 @@
+//! The journal: chained records, intents still open, idempotency keys. Every statement about them.
+
+use rusqlite::{Connection, OptionalExtension, Row, params, types::Value};
+use toolcrib_engine::{
+    StoreError,
+    event::Outcome,
+    journal::{Begun, Claim, ClaimResult, Earlier, JournalFilter, JournalRecord, Kind, StoredRecord, link},
+};
+
+use super::{
+    failure::Refusal,
+    queries::{from_json, signed, to_json},
+};
+use crate::bounds;
+
+/// Expired keys dropped along with each new one: more than come in, so that they do not pile up.
+const EXPIRED_PER_CLAIM: i64 = 8;
+
+/// Chains and writes one record and keeps the list of open intents.
+pub(crate) fn append(connection: &Connection, record: &JournalRecord) -> Result<(), Refusal> {
+    let text = to_json("write journal", record)?;
+    bounds::within("a journal record", text.len(), bounds::RECORD_BYTES).map_err(Refusal::Rule)?;
+    let (last, previous) = head(connection)?;
+    let seq = last + 1;
+    connection
+        .prepare_cached(
+            "INSERT INTO journal (seq, at_ms, run, call, tenant, user, tool, outcome, hash, record)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        )?
+        .execute(params![
+            signed(seq),
+            signed(record.at_ms),
+            record.run,
+            signed(record.call),
+            record.principal.tenant,
+            record.principal.user,
+            record.tool,
+            record.outcome.map(Outcome::word),
+            link(&previous, seq, record),
+            text
+        ])?;
+    match record.kind {
+        Kind::Intent => {
+            connection
+                .prepare_cached("INSERT OR IGNORE INTO open_intents (run, call, seq) VALUES (?1, ?2, ?3)")?
+                .execute(params![record.run, signed(record.call), signed(seq)])?;
+        }
+        Kind::Outcome | Kind::Recovered => {
+            connection
+                .prepare_cached("DELETE FROM open_intents WHERE run = ?1 AND call = ?2")?
+                .execute(params![record.run, signed(record.call)])?;
+            // Whoever comes with the same key is told how it ended, also when another process closed the call.
+            connection
+                .prepare_cached("UPDATE claims SET outcome = ?3 WHERE run = ?1 AND call = ?2 AND outcome IS NULL")?
+                .execute(params![record.run, signed(record.call), record.outcome.map(Outcome::word)])?;
+        }
+        Kind::Late | Kind::Asked | Kind::Answered | Kind::Grant | Kind::Breaker | Kind::Pruned => {}
+    }
+    Ok(())
+}
+
+/// Place and hash of the newest record; those of the anchor if there is none.
+fn head(connection: &Connection) -> Result<(u64, String), Refusal> {
+    let newest = connection
+        .prepare_cached("SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1")?
+        .query_row([], place)
+        .optional()?;
+    match newest {
+        Some(newest) => Ok(newest),
+        None => anchor(connection),
+    }
+}
+
+pub(crate) fn anchor(connection: &Connection) -> Result<(u64, String), Refusal> {
+    Ok(connection.prepare_cached("SELECT seq, hash FROM journal_anchor WHERE one = 1")?.query_row([], place)?)
+}
+
+fn place(row: &Row<'_>) -> rusqlite::Result<(u64, String)> {
+    Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?))
+}
+
+pub(crate) fn begin(
+    connection: &Connection,
+    intent: &JournalRecord,
+    claim: Option<&Claim>,
+    now_ms: u64,
+) -> Result<Begun, Refusal> {
+    if let Some(claim) = claim {
+        connection
+            .prepare_cached("DELETE FROM claims WHERE owner = ?1 AND key = ?2 AND expires_at_ms <= ?3")?
+            .execute(params![claim.owner, claim.key, signed(now_ms)])?;
+        if let Some(earlier) = earlier(connection, claim)? {
+            return Ok(Begun::Duplicate(earlier));
+        }
+        add_claim(connection, intent, claim, now_ms)?;
+    }
+    append(connection, intent)?;
+    Ok(Begun::Started)
+}
+
+fn earlier(connection: &Connection, claim: &Claim) -> Result<Option<Earlier>, Refusal> {
+    let row = connection
+        .prepare_cached("SELECT run, call, digest, outcome, result FROM claims WHERE owner = ?1 AND key = ?2")?
+        .query_row(params![claim.owner, claim.key], |row| {
+            let outcome: Option<String> = row.get(3)?;
+            Ok((
+                Earlier {
+                    run: row.get(0)?,
+                    call: row.get::<_, i64>(1)?.unsigned_abs(),
+                    digest: row.get(2)?,
+                    outcome: None,
+                    result: row.get(4)?,
+                },
+                outcome,
+            ))
+        })
+        .optional()?;
+    let Some((earlier, word)) = row else { return Ok(None) };
+    let outcome = match word {
+        Some(word) => Some(from_json("begin call", &format!("\"{word}\""))?),
+        None => None,
+    };
+    Ok(Some(Earlier { outcome, ..earlier }))
+}
+
+fn add_claim(connection: &Connection, intent: &JournalRecord, claim: &Claim, now_ms: u64) -> Result<(), Refusal> {
+    connection
+        .prepare_cached("DELETE FROM claims WHERE id IN (SELECT id FROM claims WHERE expires_at_ms <= ?1 LIMIT ?2)")?
+        .execute(params![signed(now_ms), EXPIRED_PER_CLAIM])?;
+    // Ids leave gaps, so there are never more keys than places between the lowest and the highest; only when those are
+    // many is it worth counting.
+    let span: i64 = connection
+        .prepare_cached(
+            "SELECT coalesce((SELECT id FROM claims ORDER BY id DESC LIMIT 1), 0)
+                  - coalesce((SELECT id FROM claims ORDER BY id LIMIT 1), 0)",
+        )?
+        .query_row([], |row| row.get(0))?;
+    if span >= signed(bounds::CLAIMS as u64) - 1 {
+        let claims: i64 = connection.prepare_cached("SELECT count(*) FROM claims")?.query_row([], |row| row.get(0))?;
+        if claims >= signed(bounds::CLAIMS as u64) {
+            return Err(Refusal::Rule(bounds::too_many_claims()));
+        }
+    }
+    connection
+        .prepare_cached(
+            "INSERT INTO claims (owner, key, digest, run, call, expires_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(params![
+            claim.owner,
+            claim.key,
+            claim.digest,
+            intent.run,
+            signed(intent.call),
+            signed(claim.expires_at_ms)
+        ])?;
+    Ok(())
+}
+
+pub(crate) fn finish(
+    connection: &Connection,
+    outcome: &JournalRecord,
+    claim: Option<&ClaimResult>,
+    max_result_bytes: u64,
+) -> Result<(), Refusal> {
+    append(connection, outcome)?;
+    let Some(claim) = claim else { return Ok(()) };
+    let (run, call) = (&outcome.run, signed(outcome.call));
+    if claim.release {
+        connection
+            .prepare_cached("DELETE FROM claims WHERE owner = ?1 AND key = ?2 AND run = ?3 AND call = ?4")?
+            .execute(params![claim.owner, claim.key, run, call])?;
+        return Ok(());
+    }
+    let result = claim.result.as_deref().filter(|result| result.len() <= bounds::CLAIM_RESULT_BYTES);
+    // Only the call's own claim: after a key has expired another call may have it.
+    let updated = connection
+        .prepare_cached(
+            "UPDATE claims SET outcome = ?5, result = ?6, bytes = ?7
+             WHERE owner = ?1 AND key = ?2 AND run = ?3 AND call = ?4",
+        )?
+        .execute(params![
+            claim.owner,
+            claim.key,
+            run,
+            call,
+            outcome.outcome.map(Outcome::word),
+            result,
+            signed(result.map_or(0, str::len) as u64)
+        ])?;
+    if updated > 0 && result.is_some() { make_room(connection, max_result_bytes) } else { Ok(()) }
+}
+
+/// Forgets the oldest results kept under keys, not the keys, until few enough are left.
+fn make_room(connection: &Connection, max_bytes: u64) -> Result<(), Refusal> {
+    let mut left = max_bytes;
+    let mut kept = 0;
+    let mut first_dropped: Option<i64> = None;
+    {
+        let mut statement = connection.prepare_cached(
+            "SELECT id, bytes FROM claims INDEXED BY claims_results WHERE bytes > 0 ORDER BY id DESC",
+        )?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let bytes = row.get::<_, i64>(1)?.unsigned_abs();
+            if kept == bounds::CLAIM_RESULTS || bytes > left {
+                first_dropped = Some(row.get(0)?);
+                break;
+            }
+            kept += 1;
+            left -= bytes;
+        }
+    }
+    if let Some(id) = first_dropped {
+        connection
+            .prepare_cached("UPDATE claims SET result = NULL, bytes = 0 WHERE bytes > 0 AND id <= ?1")?
+            .execute([id])?;
+    }
+    Ok(())
+}
+
+pub(crate) fn records(connection: &Connection, filter: &JournalFilter) -> Result<Vec<StoredRecord>, Refusal> {
+    let mut conditions = vec!["seq > ?".to_owned()];
+    let mut values = vec![Value::from(signed(filter.after))];
+    let mut add = |condition: &str, value: Value| {
+        conditions.push(condition.to_owned());
+        values.push(value);
+    };
+    if let Some(time) = filter.since_ms {
+        add("at_ms >= ?", signed(time).into());
+    }
+    if let Some(time) = filter.until_ms {
+        add("at_ms < ?", signed(time).into());
+    }
+    match filter.tool.as_deref() {
+        Some(source) if source.ends_with('/') => {
+            // Every text that starts with `SOURCE/` lies below `SOURCE0`: '0' follows '/'.
+            add("tool >= ?", source.to_owned().into());
+            add("tool < ?", format!("{}0", &source[..source.len() - 1]).into());
+        }
+        Some(tool) => add("tool = ?", tool.to_owned().into()),
+        None => {}
+    }
+    if let Some(outcome) = filter.outcome {
+        add("outcome = ?", outcome.word().to_owned().into());
+    }
+    if let Some(user) = &filter.user {
+        add("user = ?", user.clone().into());
+    }
+    if let Some(tenant) = &filter.tenant {
+        add("tenant = ?", tenant.clone().into());
+    }
+    if let Some(run) = &filter.run {
+        add("run = ?", run.clone().into());
+    }
+    if let Some(call) = filter.call {
+        add("call = ?", signed(call).into());
+    }
+    values.push(signed(filter.limit.min(bounds::LIST) as u64).into());
+    let order = if filter.newest { "DESC" } else { "ASC" };
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT seq, hash, record FROM journal WHERE {} ORDER BY seq {order} LIMIT ?",
+        conditions.join(" AND ")
+    ))?;
+    let rows = statement.query_map(rusqlite::params_from_iter(values), columns)?;
+    let mut records = rows.map(|row| stored(row?)).collect::<Result<Vec<_>, Refusal>>()?;
+    if filter.newest {
+        records.reverse();
+    }
+    Ok(records)
+}
+
+type StoredRow = (i64, String, String);
+
+fn columns(row: &Row<'_>) -> rusqlite::Result<StoredRow> {
+    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+}
+
+fn stored((seq, hash, text): StoredRow) -> Result<StoredRecord, Refusal> {
+    let record = serde_json::from_str(&text).map_err(|error| {
+        Refusal::Rule(StoreError::Failed {
+            operation: "read journal",
+            // What was there instead may be anybody's text, so only its place is told.
+            cause: format!("record {seq} was changed: not a record any more, at column {}", error.column()),
+        })
+    })?;
+    Ok(StoredRecord { seq: seq.unsigned_abs(), hash, record })
+}
+
+/// Runs that have intents open.
+pub(crate) fn runs_with_open_intents(connection: &Connection) -> Result<Vec<String>, Refusal> {
+    let mut statement = connection.prepare_cached("SELECT DISTINCT run FROM open_intents LIMIT ?1")?;
+    let runs = statement.query_map([signed(bounds::LIST as u64)], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(runs)
+}
+
+/// Open intents of these runs in the order of their places.
+pub(crate) fn open_intents(
+    connection: &Connection,
+    runs: &[String],
+    limit: usize,
+) -> Result<Vec<StoredRecord>, Refusal> {
+    let limit = limit.min(bounds::LIST);
+    let mut statement = connection.prepare_cached(
+        "SELECT j.seq, j.hash, j.record FROM open_intents AS o JOIN journal AS j ON j.seq = o.seq
+         WHERE o.run = ?1 ORDER BY o.call LIMIT ?2",
+    )?;
+    let mut found = Vec::new();
+    for run in runs {
+        let rows = statement.query_map(params![run, signed(limit as u64)], columns)?;
+        for row in rows {
+            found.push(stored(row?)?);
+        }
+    }
+    found.sort_by_key(|stored| stored.seq);
+    found.truncate(limit);
+    Ok(found)
+}
+
+/// Drops at most `most` records from before a time and moves the anchor; tells how many, and whether there may be more.
+pub(crate) fn prune(connection: &Connection, before_ms: u64, most: usize) -> Result<(u64, bool), Refusal> {
+    let before = signed(before_ms);
+    let (first, _) = anchor(connection)?;
+    let end = signed(first.saturating_add(most as u64));
+    // The first record that has to stay: too young, or an intent whose outcome is not there.
+    let stays: Option<i64> = connection
+        .prepare_cached("SELECT seq FROM journal NOT INDEXED WHERE seq <= ?1 AND at_ms >= ?2 ORDER BY seq LIMIT 1")?
+        .query_row(params![end, before], |row| row.get(0))
+        .optional()?;
+    let open: Option<i64> = connection
+        .prepare_cached("SELECT seq FROM open_intents ORDER BY seq LIMIT 1")?
+        .query_row([], |row| row.get(0))
+        .optional()?;
+    let last = [stays, open].into_iter().flatten().map(|seq| seq - 1).fold(end, i64::min);
+    let anchored = connection
+        .prepare_cached(
+            "UPDATE journal_anchor SET (seq, hash) = (
+                SELECT seq, hash FROM journal WHERE seq <= ?1 ORDER BY seq DESC LIMIT 1
+             ) WHERE EXISTS (SELECT 1 FROM journal WHERE seq <= ?1)",
+        )?
+        .execute([last])?;
+    let dropped = if anchored == 0 {
+        0
+    } else {
+        connection.prepare_cached("DELETE FROM journal WHERE seq <= ?1")?.execute([last])?
+    };
+    connection.prepare_cached("DELETE FROM runs WHERE closed_at_ms < ?1")?.execute([before])?;
+    Ok((dropped as u64, dropped >= most))
+}

@@ -1,0 +1,207 @@
+//! Files and records of released versions stay readable: each dump in `tests/data` was written by the code of its
+//! time. A version that is out never changes here; a new schema gets a dump of its own.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+use serde_json::json;
+use toolcrib_engine::{
+    DefinitionStore, Door, KeyValueStore, Outcome, Principal, ResultStore, StoredDefinitions,
+    approval::{ApprovalRequest, ApprovalStore, RequestState},
+    journal::{Begun, GENESIS, JournalRecord, JournalStore, Kind, StoredRecord, link},
+    pending::{Pending, PendingKind, PendingState, PendingStore},
+};
+use toolcrib_store::{MemoryStore, SqliteStore};
+
+use crate::{
+    samples::{claim, everything, grant, holds, intent, kept, no, outcome, piece, request, yes},
+    suite::LATER,
+};
+
+fn definitions() -> StoredDefinitions {
+    StoredDefinitions {
+        fingerprint: "one".to_owned(),
+        tools: vec![
+            json!({"name": "search", "inputSchema": {"type": "object", "properties": {"q": {"maxLength": 9}}}}),
+        ],
+        instructions: Some("Read me.\n'Quoted', ünïcode.".to_owned()),
+        fetched_at_ms: LATER,
+    }
+}
+
+/// What both versions hold.
+async fn fill_version_2(store: &SqliteStore) -> String {
+    store.save("mcp:a", definitions()).await.unwrap();
+    store.set("n", "k", "v 'quoted' ✓", 10).await.unwrap();
+    store.put("scope", "a long result".to_owned(), LATER).await.unwrap()
+}
+
+async fn fill_version_3(store: &SqliteStore) {
+    for id in ["pending", "approved", "denied"] {
+        store.park(request(id), 10, 1_000).await.unwrap();
+    }
+    let brief = ApprovalRequest { expires_at_ms: 1_500, ..request("expired") };
+    store.park(brief, 10, 1_000).await.unwrap();
+    store.answer("approved", yes(Some(grant("g", Some(3)))), 2_000).await.unwrap();
+    store.answer("denied", no(), 2_000).await.unwrap();
+    store.take("g", 3_000).await.unwrap();
+    store.begin(intent("r", 1), Some(claim("k")), 1).await.unwrap();
+    store.finish(outcome("r", 1, Outcome::Ok), Some(kept("k", Some(r#"{"n":1}"#)))).await.unwrap();
+    store.append(records().to_vec()).await.unwrap();
+    store.prune_journal(1_002).await.unwrap();
+    for (handle, kind) in [("waiting", PendingKind::Suspended), ("ready", PendingKind::Background)] {
+        PendingStore::open(store, piece(handle, kind), 10, 1_000).await.unwrap();
+    }
+    store.settle("ready", r#"{"n":2}"#.to_owned(), 2_000).await.unwrap();
+}
+
+/// One record with every field and four with few.
+fn records() -> [JournalRecord; 5] {
+    let full = JournalRecord {
+        kind: Kind::Outcome,
+        at_ms: 1_764_000_000_123,
+        run: "0123456789abcdefghijklmnop".to_owned(),
+        call: u64::from(u32::MAX) + 1,
+        principal: Principal {
+            tenant: "t".to_owned(),
+            user: Some("ann".to_owned()),
+            agent: Some("agent".to_owned()),
+            session: Some("session".to_owned()),
+        },
+        door: Some(Door::Http),
+        tool: Some("mcp:files/write".to_owned()),
+        name: "files__write ü \"quoted\" \u{1}".to_owned(),
+        definition: Some("d".repeat(64)),
+        arguments: Some("a".repeat(64)),
+        mutating: true,
+        outcome: Some(Outcome::ToolError),
+        reason: Some("a reason".to_owned()),
+        authority: Some("rule 3".to_owned()),
+        output: Some("o".repeat(64)),
+        result_bytes: 1,
+        backend_us: 2,
+        total_us: 3,
+        trace: Some("trace".to_owned()),
+        detail: Some("detail".to_owned()),
+    };
+    [
+        JournalRecord::new(Kind::Breaker, 1_764_000_000_000, "r"),
+        intent("r", 2),
+        full,
+        JournalRecord { call: 2, outcome: Some(Outcome::Unknown), ..JournalRecord::new(Kind::Recovered, 7, "s") },
+        JournalRecord::new(Kind::Pruned, 1_764_000_000_200, "r"),
+    ]
+}
+
+/// Makes the file of the present version, to be dumped: `GOLDEN=FILE cargo nextest run -p toolcrib-store golden
+/// --run-ignored all`.
+#[tokio::test]
+#[ignore = "writes a file for a new version"]
+async fn write_the_file_of_this_version() {
+    let Some(path) = std::env::var_os("GOLDEN") else { return };
+    let store = SqliteStore::open(path).unwrap().0;
+    println!("result {}", fill_version_2(&store).await);
+    fill_version_3(&store).await;
+    let mut hash = GENESIS.to_owned();
+    for (record, seq) in records().into_iter().zip(1..) {
+        hash = link(&hash, seq, &record);
+        println!("{}", serde_json::to_string(&StoredRecord { seq, hash: hash.clone(), record }).unwrap());
+    }
+}
+
+fn restored(folder: &Path, dump: &str) -> SqliteStore {
+    let path = folder.join("store.db");
+    Connection::open(&path).unwrap().execute_batch(dump).unwrap();
+    let (store, warnings) = SqliteStore::open(path).unwrap();
+    assert!(warnings.iter().all(|warning| warning.to_string().contains("is 600 now")), "{warnings:?}");
+    store
+}
+
+async fn holds_version_2(store: &SqliteStore, result: &str) {
+    assert_eq!(store.load("mcp:a", "one").await.unwrap(), Some(definitions()));
+    assert_eq!(KeyValueStore::get(store, "n", "k").await.unwrap().as_deref(), Some("v 'quoted' ✓"));
+    assert_eq!(ResultStore::get(store, "scope", result).await.unwrap().as_deref(), Some("a long result"));
+}
+
+#[tokio::test]
+async fn a_file_of_version_2_reads_and_goes_on_as_one_of_version_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = restored(folder.path(), include_str!("../data/store-v2.sql"));
+    holds_version_2(&store, RESULT_2).await;
+    assert_eq!(store.anchor().await.unwrap(), (0, GENESIS.to_owned()));
+    fill_version_3(&store).await;
+    holds_version_3(&store).await;
+}
+
+#[tokio::test]
+async fn a_file_of_version_3_reads_as_it_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = restored(folder.path(), include_str!("../data/store-v3.sql"));
+    holds_version_2(&store, RESULT_3).await;
+    holds_version_3(&store).await;
+}
+
+async fn holds_version_3(store: &SqliteStore) {
+    let cases = [
+        ("pending", RequestState::Pending),
+        ("approved", RequestState::Approved),
+        ("denied", RequestState::Denied),
+        ("expired", RequestState::Expired),
+    ];
+    for (id, state) in cases {
+        let stored = store.request(id, 3_000).await.unwrap().unwrap();
+        assert_eq!(stored.state, state, "{id}");
+        let expires_at_ms = if id == "expired" { 1_500 } else { LATER };
+        assert_eq!(stored.request, ApprovalRequest { expires_at_ms, ..request(id) });
+    }
+    assert_eq!(store.grants(Some("t"), 10, 3_000).await.unwrap(), [grant("g", Some(2))]);
+    let kept = store.records(everything()).await.unwrap();
+    let anchor = store.anchor().await.unwrap();
+    assert_eq!(anchor.0, 2);
+    holds(anchor, &kept);
+    assert_eq!(kept.iter().map(|stored| stored.record.clone()).collect::<Vec<_>>(), records());
+    assert_eq!(store.unfinished(10).await.unwrap().len(), 1);
+    let Begun::Duplicate(earlier) = store.begin(intent("r", 9), Some(claim("k")), 1).await.unwrap() else {
+        panic!("the key is kept")
+    };
+    assert_eq!((earlier.outcome, earlier.result.as_deref()), (Some(Outcome::Ok), Some(r#"{"n":1}"#)));
+    assert_eq!(store.pending("waiting", 3_000).await.unwrap(), Some(piece("waiting", PendingKind::Suspended)));
+    let ready = Pending {
+        state: PendingState::Ready,
+        result: Some(r#"{"n":2}"#.to_owned()),
+        ..piece("ready", PendingKind::Background)
+    };
+    assert_eq!(store.pending("ready", 3_000).await.unwrap(), Some(ready));
+}
+
+#[derive(serde::Deserialize)]
+struct Golden {
+    seq: u64,
+    hash: String,
+    #[serde(flatten)]
+    record: JournalRecord,
+}
+
+// A record whose text changes breaks every chain that is out there: new fields come last and are left out when empty.
+#[tokio::test]
+async fn records_of_the_first_version_still_give_the_same_chain() {
+    let golden: Vec<Golden> =
+        include_str!("../data/journal-v1.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(golden.iter().map(|golden| golden.record.clone()).collect::<Vec<_>>(), records());
+    let (memory, sqlite) = (MemoryStore::new(), SqliteStore::open_in_memory().unwrap());
+    let written: Vec<_> = golden.iter().map(|golden| golden.record.clone()).collect();
+    let mut hash = GENESIS.to_owned();
+    for stored in &golden {
+        hash = link(&hash, stored.seq, &stored.record);
+        assert_eq!(hash, stored.hash, "record {}", stored.seq);
+    }
+    for store in [&memory as &dyn JournalStore, &sqlite] {
+        store.append(written.clone()).await.unwrap();
+        let last = store.records(everything()).await.unwrap().pop().unwrap();
+        assert_eq!(last.hash, hash);
+    }
+}
+
+/// Handles of the kept result in the two dumps.
+const RESULT_2: &str = "411i405boshj4o1fg45o9dbip8";
+const RESULT_3: &str = "19ichv0l7hmttsvic7jcf8r09f";
