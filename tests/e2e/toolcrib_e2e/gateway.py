@@ -57,9 +57,12 @@ class Toolcrib:
     scratch: Scratch
     config: Path
     options: list[str] = field(default_factory=list)
+    # The level of --trust; None leaves the option out.
+    trust: str | None = "all"
 
     def serve_line(self, *more: str) -> list[str]:
-        return [self.binary, "serve", "--config", str(self.config), "--trust", "all", *self.options, *more]
+        trust = ["--trust", self.trust] if self.trust else []
+        return [self.binary, "serve", "--config", str(self.config), *trust, *self.options, *more]
 
     async def command(self, *words: str, stdin: str | None = None, seconds: float = 60.0) -> Ended:
         """Runs one command to its end."""
@@ -84,12 +87,12 @@ class Toolcrib:
         return Ended(process.returncode or 0, out.decode(errors="replace"), err.decode(errors="replace"))
 
     @contextlib.asynccontextmanager
-    async def stdio(self, era: str, *more: str) -> AsyncIterator[Session]:
-        """A client with toolcrib as its stdio server."""
+    async def stdio(self, era: str, *more: str, person: Any = None) -> AsyncIterator[Session]:
+        """A client with toolcrib as its stdio server, and the person who answers its questions, if any."""
         line = self.serve_line("--stdio", *more)
         with self.scratch.log.open("a") as log:
             async with open_stdio(
-                line[0], line[1:], self.scratch.environment(), era, log, cwd=str(self.scratch.home)
+                line[0], line[1:], self.scratch.environment(), era, log, cwd=str(self.scratch.home), person=person
             ) as session:
                 yield session
 
@@ -97,6 +100,7 @@ class Toolcrib:
     async def listening(self, *more: str) -> AsyncIterator[Listening]:
         """toolcrib serving HTTP on a port of the kernel's choice."""
         with self.scratch.log.open("ab") as log:
+            said_before = log.tell()
             process = await asyncio.create_subprocess_exec(
                 *self.serve_line("--http", "127.0.0.1:0", *more),
                 stdin=asyncio.subprocess.DEVNULL,
@@ -106,7 +110,7 @@ class Toolcrib:
                 cwd=self.scratch.home,
             )
         try:
-            yield Listening(process, await self._address(process))
+            yield Listening(process, await self._address(process, said_before))
         finally:
             if process.returncode is None:
                 process.send_signal(signal.SIGTERM)
@@ -116,10 +120,10 @@ class Toolcrib:
                 process.kill()
                 await process.wait()
 
-    async def _address(self, process: asyncio.subprocess.Process) -> str:
+    async def _address(self, process: asyncio.subprocess.Process, said_before: int) -> str:
         until = time.monotonic() + 15
         while time.monotonic() < until:
-            found = LISTENING.findall(self.scratch.log.read_text(errors="replace"))
+            found = LISTENING.findall(self.scratch.log.read_bytes()[said_before:].decode(errors="replace"))
             if found:
                 return found[-1]
             expect(process.returncode is None, f"serve --http ended with {process.returncode}: {self.log_tail()}")
@@ -127,13 +131,13 @@ class Toolcrib:
         raise Failed(f"serve --http printed no address within 15 s: {self.log_tail()}")
 
     @contextlib.asynccontextmanager
-    async def open(self, door: str, era: str, *more: str) -> AsyncIterator[Session]:
+    async def open(self, door: str, era: str, *more: str, person: Any = None) -> AsyncIterator[Session]:
         """A client in the given era through the given door, `stdio` or `http`."""
         if door == "stdio":
-            async with self.stdio(era, *more) as session:
+            async with self.stdio(era, *more, person=person) as session:
                 yield session
         else:
-            async with self.listening(*more) as listening, open_http(listening.url, era) as session:
+            async with self.listening(*more) as listening, open_http(listening.url, era, person) as session:
                 yield session
 
     def pid(self) -> int:

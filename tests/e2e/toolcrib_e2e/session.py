@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.session import ElicitationFnT
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 MODERN = "2026-07-28"
 ERAS = ("legacy", "modern")
@@ -51,11 +53,12 @@ class Session:
         dispatcher = client.session._dispatcher  # noqa: SLF001 - the only place where replies are seen whole
         send = dispatcher.send_raw_request
 
-        async def recording(*args: Any, **kwargs: Any) -> Any:
-            raw = await send(*args, **kwargs)
+        async def recording(method: str, *args: Any, **kwargs: Any) -> Any:
+            raw = await send(method, *args, **kwargs)
             kept = _replies.get()
-            if kept is not None:
-                kept.append(raw)
+            # The client makes requests of its own in between, such as one for the schema of a result.
+            if kept is not None and method in ("tools/list", "tools/call"):
+                kept.append((method, raw))
             return raw
 
         dispatcher.send_raw_request = recording
@@ -75,7 +78,7 @@ class Session:
                 page = await self.client.list_tools(cursor=cursor, cache_mode="bypass")
             finally:
                 _replies.reset(token)
-            found.extend(kept[-1]["tools"])
+            found.extend(kept[-1][1]["tools"])
             cursor = page.next_cursor
             if not cursor:
                 return found
@@ -99,7 +102,8 @@ class Session:
             return Reply(error={"code": error.code, "message": error.message})
         finally:
             _replies.reset(token)
-        return Reply(result=kept[0])
+        # The last one: in the modern era a call that asks the user something is sent again with the answer.
+        return Reply(result=[raw for method, raw in kept if method == "tools/call"][-1])
 
 
 @contextlib.asynccontextmanager
@@ -110,17 +114,28 @@ async def open_stdio(
     era: str,
     log: TextIO,
     cwd: str | None = None,
+    person: ElicitationFnT | None = None,
 ) -> AsyncIterator[Session]:
-    """Starts a program and connects to it over its standard streams. Its stderr goes to `log`."""
+    """Starts a program and connects to it over its standard streams. Its stderr goes to `log`. With a `person` the
+    client says that it can show questions, and passes them on to it."""
     parameters = StdioServerParameters(command=command, args=args, env=env, cwd=cwd)
-    async with Client(stdio_client(parameters, errlog=log), mode=_mode(era), read_timeout_seconds=60) as client:
+    async with Client(
+        stdio_client(parameters, errlog=log), mode=_mode(era), read_timeout_seconds=60, elicitation_callback=person
+    ) as client:
         yield Session(client)
 
 
 @contextlib.asynccontextmanager
-async def open_http(url: str, era: str) -> AsyncIterator[Session]:
-    async with Client(url, mode=_mode(era), read_timeout_seconds=60) as client:
-        yield Session(client)
+async def open_http(
+    url: str, era: str, person: ElicitationFnT | None = None, key: str | None = None
+) -> AsyncIterator[Session]:
+    headers = {"Authorization": f"Bearer {key}"} if key else None
+    async with create_mcp_http_client(headers=headers) as http:
+        transport = streamable_http_client(url, http_client=http)
+        async with Client(
+            transport, mode=_mode(era), read_timeout_seconds=60, elicitation_callback=person
+        ) as client:
+            yield Session(client)
 
 
 def _mode(era: str) -> str:
