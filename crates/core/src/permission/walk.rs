@@ -30,8 +30,21 @@ fn step<'a>(
             visit(key, text);
             true
         }
-        Value::Array(items) => items.iter().fold(true, |all, item| step(item, key, depth + 1, left, visit) && all),
-        Value::Object(map) => map.iter().fold(true, |all, (key, item)| step(item, key, depth + 1, left, visit) && all),
+        // What lies beside something too deep is still looked at.
+        Value::Array(items) => {
+            let mut all = true;
+            for item in items {
+                all &= step(item, key, depth + 1, left, visit);
+            }
+            all
+        }
+        Value::Object(map) => {
+            let mut all = true;
+            for (key, item) in map {
+                all &= step(item, key, depth + 1, left, visit);
+            }
+            all
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
     }
 }

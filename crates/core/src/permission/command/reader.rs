@@ -10,6 +10,10 @@ pub(super) fn script(text: &str, depth: usize, state: &mut State) -> Vec<SimpleC
         state.doubt();
         return Vec::new();
     }
+    if text.contains("$\\\n") {
+        // The two may or may not be one expansion.
+        state.doubt();
+    }
     let mut reader = Reader::new(text, depth, state);
     reader.statements(false);
     reader.out
@@ -231,7 +235,9 @@ impl<'s> Reader<'s> {
     /// Ends a simple command: takes keywords and assignments off its front and looks into it.
     fn finish(&mut self, draft: &mut Draft) {
         let Draft { tokens, writes } = std::mem::take(draft);
-        let mut tokens = tokens.into_iter().peekable();
+        let timed = timed(&tokens);
+        let mut tokens = tokens.into_iter().skip(timed).peekable();
+        let mut command = SimpleCommand { writes, ..SimpleCommand::default() };
         while let Some(token) = tokens.next_if(|token| !token.quoted && is_keyword(&token.word.text)) {
             match token.word.text.as_str() {
                 "case" | "[[" => {
@@ -243,12 +249,14 @@ impl<'s> Reader<'s> {
                     tokens.next();
                 }
                 "coproc" => self.state.doubt(),
-                // The words are data; the commands stand between `do` and `done`.
-                "for" | "select" => return,
+                // The words are data; the commands stand between `do` and `done`. The variable is set.
+                "for" | "select" => {
+                    command.assignments.extend(tokens.next().map(|token| token.word.text));
+                    tokens.by_ref().for_each(drop);
+                }
                 _ => {}
             }
         }
-        let mut command = SimpleCommand { writes, ..SimpleCommand::default() };
         while let Some(name) = tokens.peek().and_then(|token| token.sets.clone()) {
             command.assignments.push(name);
             tokens.next();
@@ -264,6 +272,17 @@ impl<'s> Reader<'s> {
         let command = wrapper::build(command, self.depth, self.state);
         self.out.push(command);
     }
+}
+
+/// How many words to pass over for a `time` in front of a compound command (`time { …; }`); in front of a simple one it
+/// is a wrapper like others.
+fn timed(tokens: &[Token]) -> usize {
+    let plain = |at: usize| tokens.get(at).filter(|token| !token.quoted).map(|token| token.word.text.as_str());
+    if plain(0) != Some("time") {
+        return 0;
+    }
+    let next = if plain(1) == Some("-p") { 2 } else { 1 };
+    if plain(next).is_some_and(is_keyword) { next } else { 0 }
 }
 
 fn is_keyword(text: &str) -> bool {

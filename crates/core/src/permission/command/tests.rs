@@ -33,7 +33,9 @@ fn a_line_is_read_into_simple_commands() {
     reads("{ rm x; }", true, &["rm x"]);
     reads("if true; then rm x; else ls; fi", true, &["true", "rm x", "ls"]);
     reads("while read l; do rm $l; done", true, &["read l", "rm $l"]);
-    reads("for f in *.txt; do rm \"$f\"; done", true, &["rm $f"]);
+    reads("for f in *.txt; do rm \"$f\"; done", true, &["", "rm $f"]);
+    reads("time { rm x; }", true, &["rm x"]);
+    reads("time -p if true; then rm x; fi", true, &["true", "rm x"]);
     reads("! rm x", true, &["rm x"]);
     reads("echo $(rm x)", true, &["rm x", "echo $(…)"]);
     reads("echo \"a $(rm x; ls) b\"", true, &["rm x", "ls", "echo a $(…) b"]);
@@ -103,6 +105,13 @@ fn what_cannot_be_told_is_uncertain() {
     reads("[[ -f x ]] && rm x", false, &["rm x"]);
     reads("bash -c \"$X\"", false, &["bash -c $X", "$X"]);
     reads("$'\\x72m' x", false, &["72m x"]);
+    reads("echo \"$\\\n(rm x)\"", false, &["echo $(rm x)"]);
+    reads("echo \"`echo \\\"'\\\"; rm x; echo \\\"'\\\"`\"", false, &["echo '", "rm x", "echo '", "echo `…`"]);
+    reads("echo ${x@P} ${a[i]} ${!x} ${a:i}", false, &["echo ${x@P} ${a[i]} ${!x} ${a:i}"]);
+    reads("printf -v 'a[$(rm x)]' y", false, &["printf -v a[$(rm x)] y"]);
+    reads("ls | xargs -I X X y", false, &["ls", "xargs -I X X y", "X y"]);
+    reads("ls | xargs -I{} {} y", false, &["ls", "xargs -I{} {} y", "{} y"]);
+    reads("env -C /x ls", false, &["env -C /x ls", "ls"]);
     reads("sudo --strange rm x", false, &["sudo --strange rm x", "rm x"]);
     reads("env -S 'rm x'", false, &["env -S rm x", "rm x"]);
     reads("echo \\", false, &["echo "]);
@@ -321,6 +330,9 @@ fn an_allowing_rule_has_to_mean_everything_certainly() {
     ] {
         permits(&["git:*"], line, Uncertain);
     }
+    permits(&["git:*"], "for PATH in /tmp; do git x; done", No);
+    permits(&["git:*"], "for f in *; do git add \"$f\"; done", Yes);
+    permits(&["git:*"], "git log ${x:-y} ${x%.*} ${#x} ${x}", Yes);
     permits(&["git status"], "git status", Yes);
     permits(&["git status"], "git status -s", No);
     permits(&["git status"], "xargs git status", No);
@@ -407,7 +419,7 @@ proptest! {
         parts in prop::collection::vec(("(good|good x|evil|evil x|'good' y|/bin/good|sudo good|env good|evil good)", r"(;|&&|\|\||\||&|\n)"), 1..6),
         wrap in 0..5_u8,
     ) {
-        let mut line: String = parts.iter().map(|(command, operator)| format!("{command} {operator} ")).collect();
+        let mut line = parts.iter().map(|(command, operator)| format!("{command} {operator} ")).collect::<Vec<_>>().concat();
         line.push_str("good");
         line = match wrap {
             0 => format!("({line})"),

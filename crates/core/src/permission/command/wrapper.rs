@@ -135,6 +135,19 @@ const RUNNERS: &[&str] = &[
     "proot",
     "fakeroot",
     "dbus-run-session",
+    "chrt",
+    "numactl",
+    "cgexec",
+    "start-stop-daemon",
+    "dtach",
+    "daemonize",
+    "nsjail",
+    "torsocks",
+    "proxychains",
+    "proxychains4",
+    "valgrind",
+    "perf",
+    "hyperfine",
     "cmd",
     "powershell",
     "pwsh",
@@ -191,7 +204,14 @@ pub(super) fn build(mut command: SimpleCommand, depth: usize, state: &mut State)
             command.inner = reader::script(&text, depth + 1, state);
             command.hop = Hop::Both;
         }
-        "alias" => state.doubt(),
+        "alias" | "let" => state.doubt(),
+        // Given a subscript they evaluate it, substitutions included.
+        "printf" | "test" | "[" | "read" | "unset" | "declare" | "typeset" | "local" | "export" | "readonly"
+        | "mapfile" | "readarray" | "wait" | "getopts" => {
+            if command.words[1..].iter().any(|word| word.text.contains("$(") || word.text.contains('`')) {
+                state.doubt();
+            }
+        }
         "find" | "fd" | "fdfind" => execs(&mut command, depth, state),
         "awk" | "gawk" | "mawk" | "nawk" => {
             command.opaque = command.words[1..]
@@ -266,6 +286,22 @@ fn unwrap(command: &mut SimpleCommand, wrapper: &Wrapper, name: &str, depth: usi
         let text = command.words[at..].iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
         command.inner = reader::script(&text, depth + 1, state);
         return;
+    }
+    if name == "env" && command.words[1..at].iter().any(|w| w.text.starts_with("-C") || w.text.starts_with("--chdir")) {
+        state.doubt();
+    }
+    if name == "xargs" {
+        // The program itself may come from the input: `xargs -I X X`.
+        let program = command.words[at].text.as_str();
+        let replaced = command.words[1..at]
+            .iter()
+            .map(|word| {
+                ["--replace=", "-I", "-i", "-J"].iter().find_map(|p| word.text.strip_prefix(p)).unwrap_or(&word.text)
+            })
+            .any(|mark| !mark.is_empty() && program.contains(mark));
+        if replaced || program.contains("{}") {
+            state.doubt();
+        }
     }
     let open_ended = name == "xargs" || command.open_ended;
     let inner = SimpleCommand { words: command.words[at..].to_vec(), open_ended, ..SimpleCommand::default() };

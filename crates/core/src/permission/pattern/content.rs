@@ -21,17 +21,14 @@ pub(super) struct Content {
 enum Form {
     /// `domain:HOST`.
     Domain(HostRule),
-    Other {
-        command: CommandRule,
-        path: PathGlob,
-    },
+    Other(Box<(CommandRule, PathGlob)>),
 }
 
 impl Content {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let form = match text.strip_prefix("domain:") {
             Some(host) => Form::Domain(host.parse().map_err(|error: super::super::HostRuleError| error.to_string())?),
-            None => Form::Other { command: CommandRule::parse(text), path: PathGlob::parse(text) },
+            None => Form::Other(Box::new((CommandRule::parse(text), PathGlob::parse(text)))),
         };
         Ok(Self { text: text.to_owned(), form })
     }
@@ -39,14 +36,14 @@ impl Content {
     pub(super) fn command(&self) -> Option<&CommandRule> {
         match &self.form {
             Form::Domain(_) => None,
-            Form::Other { command, .. } => Some(command),
+            Form::Other(forms) => Some(&forms.0),
         }
     }
 
     pub(super) fn check(&self, facts: &Facts<'_>, side: Side) -> Match {
         let (command, path) = match &self.form {
             Form::Domain(host) => return facts.urls().matches(side, &|url| host.matches(url)),
-            Form::Other { command, path } => (command, path),
+            Form::Other(forms) => (&forms.0, &forms.1),
         };
         if let Some(parsed) = facts.command() {
             return match side {

@@ -16,7 +16,7 @@ impl Reader<'_> {
             match c {
                 '\\' => reader.at += 2,
                 '$' => reader.dollar(&mut token, true),
-                '`' => reader.backtick(&mut token),
+                '`' => reader.backtick(&mut token, true),
                 _ => reader.at += 1,
             }
         }
@@ -57,7 +57,7 @@ impl Reader<'_> {
                     continue;
                 }
                 '`' => {
-                    self.backtick(&mut token);
+                    self.backtick(&mut token, false);
                     continue;
                 }
                 '=' if token.sets.is_none() && !token.quoted && is_variable(&token.word.text) => {
@@ -105,7 +105,7 @@ impl Reader<'_> {
                     return;
                 }
                 '$' => self.dollar(token, true),
-                '`' => self.backtick(token),
+                '`' => self.backtick(token, true),
                 '\\' => {
                     match self.peek(1) {
                         Some('\n') | None => {}
@@ -122,7 +122,7 @@ impl Reader<'_> {
         }
     }
 
-    fn backtick(&mut self, token: &mut Token) {
+    fn backtick(&mut self, token: &mut Token, in_quotes: bool) {
         token.word.known = false;
         token.quoted = true;
         self.at += 1;
@@ -137,6 +137,12 @@ impl Reader<'_> {
                 ('`', _) => break,
                 ('\\', Some(next @ ('`' | '\\' | '$'))) => {
                     text.push(next);
+                    self.at += 1;
+                }
+                // Shells differ in whether this is a quote inside.
+                ('\\', Some('"')) if in_quotes => {
+                    self.state.doubt();
+                    text.push('"');
                     self.at += 1;
                 }
                 _ => text.push(c),
@@ -169,6 +175,9 @@ impl Reader<'_> {
                 self.at += 2;
                 let inner = self.braced();
                 token.word.text.push_str(&format!("${{{inner}}}"));
+                if !is_plain_expansion(&inner) {
+                    self.state.doubt();
+                }
                 self.substitutions(&inner);
             }
             Some('\'') if !in_quotes => {
@@ -283,4 +292,14 @@ fn is_variable(text: &str) -> bool {
     let name = text.strip_suffix('+').unwrap_or(text);
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Whether the inside of `${…}` is a name, or a name with a default or an affix to remove. Subscripts, offsets, `!` and
+/// `@P` evaluate what variables hold, which may run something.
+fn is_plain_expansion(inner: &str) -> bool {
+    let inner = inner.strip_prefix('#').unwrap_or(inner);
+    let name = inner.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    let rest = &inner[name..];
+    let rest = rest.strip_prefix(':').unwrap_or(rest);
+    name > 0 && (rest.is_empty() && !inner.ends_with(':') || rest.starts_with(['-', '+', '=', '?', '#', '%']))
 }
