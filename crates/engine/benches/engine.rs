@@ -91,7 +91,7 @@ fn call_path(runtime: &tokio::runtime::Runtime) {
     });
     let full = median(51, 2_000, || {
         let request = CallRequest::new("s3__tool_7", Some(arguments.clone()), Scope::default(), Door::Library);
-        black_box(runtime.block_on(engine.call(request)));
+        black_box(runtime.block_on(engine.call_report(request)));
     });
     println!("call path in process: {full:.2} µs a call, bare call {bare:.2} µs, ratio {:.1}", full / bare);
 }

@@ -7,6 +7,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolcrib_core::{Scope, Tool, ToolResult};
 
+use crate::{identity::Identity, pending::Suspender};
+
 /// A boxed future, for traits that registries hold as `dyn`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -33,8 +35,12 @@ pub struct CallContext {
     pub progress: Option<ProgressSink>,
     /// The caller's `_meta` of this call, less reserved keys; forwarded to upstreams.
     pub meta: Option<Value>,
-    /// Who asks; what a backend keeps must be kept apart by tenant and user.
+    /// Who sees it; what a backend keeps must be kept apart by tenant and user.
     pub scope: Scope,
+    /// Who asks, as it was when the call came in.
+    pub identity: Arc<Identity>,
+    /// Where a tool signals that it waits for something outside; refuses unless the caller can resume calls.
+    pub suspender: Suspender,
 }
 
 impl CallContext {
@@ -47,6 +53,8 @@ impl CallContext {
             progress: None,
             meta: None,
             scope: Scope::default(),
+            identity: Arc::default(),
+            suspender: Suspender::default(),
         }
     }
 

@@ -1,32 +1,48 @@
 //! The engine: everything an embedding program holds on to. Cheap to clone; nothing about it is global.
 
+mod builder;
+mod in_force;
+
 use std::{
+    borrow::Cow,
     collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use serde_json::Value;
 use toolcrib_core::{
-    ContentHash, Scope, Tool,
+    ContentHash, Scope, Tool, ToolResult,
     bridge::BridgeError,
     explain::{Explanation, explain},
     schema::{SchemaProblem, Validator},
     select::SelectError,
 };
 
+pub use builder::EngineBuilder;
+pub(crate) use in_force::InForce;
+
 use crate::{
-    call::{self, CallReport, CallRequest},
+    admit::Admission,
+    approval::{Approvals, Asked, Asker},
+    call::{self, CallReply, CallReport, CallRequest},
+    clock::now_ms,
     event::{EventSink, Sinks},
     hub::Hub,
+    identity::{Identity, Principal},
+    intercept::Interceptors,
+    journal::{Journal, Kind},
     lookup,
+    pending::PendingWork,
+    permission::{Policy, Question, Verdict},
     settings::EngineSettings,
     store::ResultStore,
+    turns::Turns,
     view::{View, ViewCache},
 };
 
@@ -43,36 +59,43 @@ pub struct Engine {
 
 struct Inner {
     hub: Hub,
-    settings: ArcSwap<EngineSettings>,
+    in_force: ArcSwap<InForce>,
     settings_epoch: AtomicU64,
+    policies: Vec<Arc<dyn Policy>>,
     views: ViewCache,
     validators: Mutex<HashMap<ContentHash, CompiledSchema>>,
+    output_validators: Mutex<HashMap<ContentHash, Option<Arc<Validator>>>>,
     results: Option<Arc<dyn ResultStore>>,
     sinks: Sinks,
+    interceptors: Interceptors,
+    admission: Admission,
+    approvals: Option<Arc<Approvals>>,
+    asker: Option<Arc<dyn Asker>>,
+    journal: Option<Journal>,
+    pending: Option<PendingWork>,
+    turns: Turns,
     next_call: AtomicU64,
 }
 
 impl Engine {
-    /// An engine over a hub. Without `results`, what does not fit a result's budget is lost beyond the preview, and
-    /// the notice says so.
+    /// An engine over a hub, with everything else that it may have to be added.
+    pub fn builder(hub: Hub) -> EngineBuilder {
+        EngineBuilder::new(hub)
+    }
+
+    /// An engine without approvals, journal and background work: what must be asked about is refused. Without `results`,
+    /// what does not fit a result's budget is lost beyond the preview, and the notice says so.
     pub fn new(
         hub: Hub,
         settings: EngineSettings,
         results: Option<Arc<dyn ResultStore>>,
         sinks: Vec<Arc<dyn EventSink>>,
     ) -> Self {
-        Self {
-            inner: Arc::new(Inner {
-                hub,
-                settings: ArcSwap::from_pointee(settings),
-                settings_epoch: AtomicU64::new(0),
-                views: ViewCache::default(),
-                validators: Mutex::default(),
-                results,
-                sinks: sinks.into(),
-                next_call: AtomicU64::new(1),
-            }),
+        let mut builder = Self::builder(hub).settings(settings);
+        if let Some(results) = results {
+            builder = builder.results(results);
         }
+        sinks.into_iter().fold(builder, EngineBuilder::sink).build()
     }
 
     /// Where sources publish.
@@ -82,12 +105,13 @@ impl Engine {
 
     /// The settings in force.
     pub fn settings(&self) -> Arc<EngineSettings> {
-        self.inner.settings.load_full()
+        self.inner.in_force.load().settings.clone()
     }
 
     /// Replaces the settings whole. Calls under way keep those they began with.
     pub fn replace_settings(&self, settings: EngineSettings) {
-        self.inner.settings.store(Arc::new(settings));
+        self.inner.admission.replace_settings(settings.admission.clone());
+        self.inner.in_force.store(Arc::new(InForce::new(settings, &self.inner.policies)));
         self.inner.settings_epoch.fetch_add(1, Ordering::SeqCst);
         self.inner.hub.touch();
     }
@@ -96,13 +120,18 @@ impl Engine {
     pub fn view(&self, scope: &Scope) -> Result<Arc<View>, SelectError> {
         // The epoch is read first: a reload in between then costs a rebuild, never a stale view.
         let epoch = self.inner.settings_epoch.load(Ordering::SeqCst);
-        let settings = self.inner.settings.load();
+        let in_force = self.inner.in_force.load();
         let catalog = self.inner.hub.catalog();
-        self.inner.views.get(scope, epoch, &catalog, &settings)
+        self.inner.views.get(scope, epoch, &catalog, &in_force.settings)
     }
 
-    /// Runs a call through the whole path. Never fails: whatever happens is in the report.
-    pub async fn call(&self, request: CallRequest) -> CallReport {
+    /// Runs a call through the whole path and gives what the caller is to get. Never fails: failures are replies.
+    pub async fn call(&self, request: CallRequest) -> CallReply {
+        self.call_report(request).await.reply
+    }
+
+    /// The same with everything that is known of the call afterwards.
+    pub async fn call_report(&self, request: CallRequest) -> CallReport {
         call::run(self, request).await
     }
 
@@ -110,6 +139,33 @@ impl Engine {
     pub fn explain(&self, scope: &Scope, name: &str) -> Result<Vec<Explanation>, SelectError> {
         let view = self.view(scope)?;
         Ok(explain(&self.inner.hub.catalog(), &view.set, &self.settings().assemble, name))
+    }
+
+    /// What each policy would say of a call of this tool with these arguments, in the order in which they are asked.
+    pub async fn judge(
+        &self,
+        scope: &Scope,
+        identity: &Identity,
+        exposed: &str,
+        arguments: &Value,
+    ) -> Result<Vec<(String, Verdict)>, SelectError> {
+        let view = self.view(scope)?;
+        let Some(tool) = view.set.tool(exposed) else { return Ok(Vec::new()) };
+        let in_force = self.in_force();
+        let assessment = in_force.chain.assess(tool, exposed);
+        let raw = serde_json::value::to_raw_value(arguments).unwrap_or_default();
+        let question = Question {
+            tool,
+            exposed,
+            arguments,
+            raw: &raw,
+            scope,
+            identity,
+            door: crate::event::Door::Library,
+            assessment: &assessment,
+            now_ms: now_ms(),
+        };
+        Ok(in_force.chain.explain(&question).await)
     }
 
     /// What `tool_search` answers, as a value. `arguments` as the bridge tool takes them.
@@ -137,6 +193,48 @@ impl Engine {
         }
     }
 
+    /// Code of the embedding program around calls.
+    pub fn interceptors(&self) -> &Interceptors {
+        &self.inner.interceptors
+    }
+
+    /// What runs when: circuit breakers, rates, concurrency.
+    pub fn admission(&self) -> &Admission {
+        &self.inner.admission
+    }
+
+    /// Who was asked and what was granted, if anybody can be.
+    pub fn approvals(&self) -> Option<&Arc<Approvals>> {
+        self.inner.approvals.as_ref()
+    }
+
+    /// The record of calls, if there is one.
+    pub fn journal(&self) -> Option<&Journal> {
+        self.inner.journal.as_ref()
+    }
+
+    /// Work that outlives its call, if it can be held.
+    pub fn pending(&self) -> Option<&PendingWork> {
+        self.inner.pending.as_ref()
+    }
+
+    /// The name of this process's run in the journal; empty without one.
+    pub fn run(&self) -> &str {
+        self.inner.journal.as_ref().map_or("", Journal::run)
+    }
+
+    pub(crate) fn asker(&self) -> Option<&Arc<dyn Asker>> {
+        self.inner.asker.as_ref()
+    }
+
+    pub(crate) fn in_force(&self) -> Arc<InForce> {
+        self.inner.in_force.load_full()
+    }
+
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.inner.turns
+    }
+
     pub(crate) fn next_call_id(&self) -> u64 {
         self.inner.next_call.fetch_add(1, Ordering::Relaxed)
     }
@@ -145,7 +243,7 @@ impl Engine {
         &self.inner.sinks
     }
 
-    /// The compiled schema of a tool, compiled at first use.
+    /// The compiled schema of a tool's arguments, compiled at first use.
     pub(crate) fn validator(&self, tool: &Tool) -> CompiledSchema {
         let hash = tool.hash();
         if let Some(found) = self.inner.validators.lock().get(&hash) {
@@ -153,6 +251,22 @@ impl Engine {
         }
         let compiled = Validator::compile_within(tool.input_schema(), &self.inner.hub.limits().schema).map(Arc::new);
         let mut validators = self.inner.validators.lock();
+        if validators.len() >= MAX_VALIDATORS {
+            validators.clear();
+        }
+        validators.insert(hash, compiled.clone());
+        compiled
+    }
+
+    /// The compiled schema of a tool's structured results, if it declares one that compiles.
+    pub(crate) fn output_validator(&self, tool: &Tool) -> Option<Arc<Validator>> {
+        let schema = tool.output_schema()?;
+        let hash = tool.hash();
+        if let Some(found) = self.inner.output_validators.lock().get(&hash) {
+            return found.clone();
+        }
+        let compiled = Validator::compile_within(schema, &self.inner.hub.limits().schema).ok().map(Arc::new);
+        let mut validators = self.inner.output_validators.lock();
         if validators.len() >= MAX_VALIDATORS {
             validators.clear();
         }
@@ -172,8 +286,37 @@ impl Engine {
             }
         }
     }
+
+    /// Notes in the journal that a person was asked, and what came of it.
+    pub(crate) async fn note_asked(&self, asked: &Asked, principal: &Principal, tool: &Tool, call_id: u64) {
+        let Some(journal) = self.journal() else { return };
+        let (kind, detail): (Kind, Cow<'_, str>) = match asked {
+            Asked::Approved { authority, .. } => (Kind::Answered, authority.as_str().into()),
+            Asked::Denied { reason, .. } => (Kind::Answered, format!("denied: {reason}").into()),
+            Asked::Parked { id, reason, .. } => (Kind::Asked, format!("request {id}: {reason}").into()),
+            Asked::Later { request } => (Kind::Asked, format!("request {}", request.id).into()),
+            Asked::Cancelled { .. } => (Kind::Answered, "cancelled while waiting".into()),
+        };
+        let mut record = journal.record(kind);
+        record.call = call_id;
+        record.principal = principal.clone();
+        record.tool = Some(tool.id().to_string());
+        record.detail = Some(detail.chars().take(2_000).collect());
+        if let Err(error) = journal.note(record).await {
+            tracing::debug!(%error, "a record waits for the journal");
+        }
+    }
 }
 
-fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX))
+/// A result of an engine call as text, for quick use of the library.
+impl From<CallReply> for ToolResult {
+    fn from(reply: CallReply) -> Self {
+        match reply {
+            CallReply::Result(result) => result,
+            CallReply::Protocol { message, .. } => Self::error(message),
+            CallReply::Question(request) => {
+                Self::error(format!("Nothing was run yet: a person has to approve it first (request {}).", request.id))
+            }
+        }
+    }
 }

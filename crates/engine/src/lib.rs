@@ -2,6 +2,7 @@
 //!
 //! Never knows: MCP, SQL, HTTP, configuration files. Nothing here is global; every [`Engine`] stands alone.
 
+pub mod admit;
 pub mod approval;
 pub mod backend;
 mod call;
@@ -18,14 +19,16 @@ pub mod permission;
 pub mod results;
 pub mod settings;
 pub mod store;
+mod turns;
 mod view;
 
 pub use backend::{Backend, BoxFuture, CallContext, Invocation, InvokeError, Progress, ProgressSink};
-pub use call::{CallReply, CallReport, CallRequest};
-pub use engine::Engine;
+pub use call::{CallReply, CallReport, CallRequest, Evidence, Timings};
+pub use engine::{Engine, EngineBuilder};
+pub use permission::PermissionSettings;
 pub use event::{CallEvent, Door, EventSink, LogSink, Outcome};
 pub use identity::{Identity, Principal};
 pub use hub::{Hub, HubLimits, Publisher, SourceOptions};
-pub use settings::{CallLimits, EngineSettings, Permissions, Trust};
+pub use settings::{CallLimits, EngineSettings, ResultSettings, Trust, Untrusted};
 pub use store::{DefinitionStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions};
 pub use view::View;

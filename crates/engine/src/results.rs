@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolcrib_core::{Scope, ToolResult, shape};
 
-use crate::{backend::Invocation, store::ResultStore};
+use crate::{backend::Invocation, identity::Principal, pending::PendingWork, store::ResultStore};
 
 /// The tool's name.
 pub const READ_TOOL: &str = "tool_result_read";
@@ -36,18 +36,39 @@ pub fn definition() -> Value {
 #[derive(Clone)]
 pub struct ResultReader {
     store: Arc<dyn ResultStore>,
+    pending: Option<PendingWork>,
 }
 
 impl ResultReader {
     /// A reader over a store.
     pub fn new(store: Arc<dyn ResultStore>) -> Self {
-        Self { store }
+        Self { store, pending: None }
+    }
+
+    /// The same, which also reads what came of background work.
+    #[must_use]
+    pub fn with_pending(mut self, pending: PendingWork) -> Self {
+        self.pending = Some(pending);
+        self
     }
 
     /// Runs the tool.
     pub async fn read(&self, invocation: &Invocation<'_>) -> ToolResult {
         let arguments: Value = serde_json::from_str(invocation.arguments.get()).unwrap_or_default();
         let handle = arguments["handle"].as_str().unwrap_or_default();
+        if PendingWork::is_handle(handle)
+            && let Some(pending) = &self.pending
+        {
+            let context = invocation.context;
+            let principal = Principal::of(&context.scope, &context.identity);
+            return match pending.read(handle, &principal).await {
+                Ok(Some(read)) => read.into_result(),
+                Ok(None) => ToolResult::error(
+                    "There is no background work under this handle: it was mistyped, or its result has expired.",
+                ),
+                Err(error) => ToolResult::error(format!("The result of the background work cannot be read: {error}.")),
+            };
+        }
         let whole = match self.store.get(&owner(&invocation.context.scope), handle).await {
             Ok(Some(whole)) => whole,
             Ok(None) => {

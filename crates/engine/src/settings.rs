@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
     time::Duration,
 };
 
@@ -9,32 +10,24 @@ use serde::{Deserialize, Serialize};
 use toolcrib_core::{
     Source,
     assemble::AssembleSettings,
-    selector::{Groups, Selector},
+    redact::Redactor,
+    selector::Selector,
     shape::ShapeLimits,
 };
+
+use crate::{admit::AdmissionSettings, permission::PermissionSettings};
 
 /// Whom a call is trusted to without further asking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// Every call needs an allow rule.
+    /// Every call needs an allow rule or a person's approval.
     None,
-    /// Tools of sources that the user wrote into the configuration run.
+    /// Tools of sources that the user wrote into the configuration run, except dangerous ones, which ask.
     #[default]
     Configured,
-    /// Everything runs.
+    /// Everything runs that no rule denies.
     All,
-}
-
-/// Who may run what.
-#[derive(Clone, Debug, Default)]
-pub struct Permissions {
-    /// The trust level.
-    pub trust: Trust,
-    /// Tools that may run whatever the trust level is.
-    pub allow: Vec<Selector>,
-    /// Groups those selectors may name.
-    pub groups: Groups,
 }
 
 /// Limits on calls.
@@ -46,10 +39,23 @@ pub struct CallLimits {
     pub max_timeout: Duration,
     /// Deadlines by source.
     pub source_timeouts: BTreeMap<Source, Duration>,
+    /// Deadlines by tool; the first that fits counts, before the source's.
+    pub tool_timeouts: Vec<(Selector, Duration)>,
     /// How much of a result is shown.
     pub shape: ShapeLimits,
+    /// Most characters of all results of one turn; `None` = twice those of one result.
+    pub turn_chars: Option<usize>,
     /// How long the rest of a cut result can be read. Default 1 h.
     pub keep_results: Duration,
+    /// How long a call of a tool that may destroy something is not run again with the same arguments. Zero = it is.
+    /// Default 60 s (reliability reference §2.2).
+    pub duplicates: Duration,
+    /// Tools that answer with a handle at once and run in the background.
+    pub background: Vec<Selector>,
+    /// Tools that may run twice: lost on the way, they are tried once more.
+    pub idempotent: Vec<Selector>,
+    /// Whether calls that change nothing are in the journal too. Default yes.
+    pub journal_reads: bool,
 }
 
 impl Default for CallLimits {
@@ -59,9 +65,36 @@ impl Default for CallLimits {
             max_timeout: Duration::from_mins(10),
             source_timeouts: BTreeMap::new(),
             shape: ShapeLimits::default(),
+            tool_timeouts: Vec::new(),
+            turn_chars: None,
             keep_results: Duration::from_hours(1),
+            duplicates: Duration::from_mins(1),
+            background: Vec::new(),
+            idempotent: Vec::new(),
+            journal_reads: true,
         }
     }
+}
+
+/// How results of servers are marked as text that nobody vouches for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Untrusted {
+    /// Not at all.
+    Off,
+    /// For programs, in `_meta`.
+    #[default]
+    Meta,
+    /// For the model too: texts stand between marks.
+    Text,
+}
+
+/// What is done to results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResultSettings {
+    /// Whether what the redactor finds is masked in results.
+    pub redact: bool,
+    /// How results of servers are marked.
+    pub untrusted: Untrusted,
 }
 
 /// Everything an engine goes by. Replaced whole on reload.
@@ -70,9 +103,16 @@ pub struct EngineSettings {
     /// What scopes see.
     pub assemble: AssembleSettings,
     /// What may run.
-    pub permissions: Permissions,
+    pub permissions: PermissionSettings,
+    /// What runs when.
+    pub admission: AdmissionSettings,
     /// Limits on calls.
     pub limits: CallLimits,
+    /// What is done to results.
+    pub results: ResultSettings,
+    /// Finds secrets: in what people are shown of arguments, in reasons, and in results where `results` says so. `None`: one that knows
+    /// common names and forms, and no values.
+    pub redactor: Option<Arc<Redactor>>,
     /// Sources whose own instructions are passed on to clients. Untrusted text, so none by default.
     pub relay_instructions: BTreeSet<Source>,
 }

@@ -1,16 +1,15 @@
 //! Invoke: the backend runs the tool, under a deadline and a cancellation token, and cannot take anything else down.
 
-use std::{panic::AssertUnwindSafe, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use tokio::time::Instant;
-use toolcrib_core::{ToolResult, args::Arguments};
+use toolcrib_core::{ContentHash, ToolResult, args::Arguments};
 
-use super::{CallRequest, Progressing, Stop, resolve::Target};
+use super::{CallRequest, Progressing, resolve::Target};
 use crate::{
     backend::{CallContext, Invocation, InvokeError},
-    engine::Engine,
-    settings::EngineSettings,
+    engine::{Engine, InForce},
 };
 
 /// How long a backend may take to notice a deadline or a cancellation before the call is ended over its head.
@@ -18,41 +17,75 @@ const GRACE: Duration = Duration::from_millis(500);
 
 pub(super) async fn invoke(
     engine: &Engine,
-    settings: &EngineSettings,
+    in_force: &Arc<InForce>,
     request: &CallRequest,
     target: &Target,
     arguments: &Arguments,
+    deadline: Instant,
     state: &mut Progressing,
-) -> Result<ToolResult, Stop> {
+) -> Result<ToolResult, InvokeError> {
+    let again = may_repeat(in_force, target);
+    let started = Instant::now();
+    let mut ended = once(engine, request, target, arguments, deadline, state).await;
+    // Twice only what is declared to do the same when done twice, and only while there is time.
+    if again
+        && matches!(ended, Err(InvokeError::Unknown(_) | InvokeError::Unavailable(_)))
+        && Instant::now() < deadline
+        && !request.cancel.is_cancelled()
+    {
+        ended = once(engine, request, target, arguments, deadline, state).await;
+    }
+    state.timings.backend = started.elapsed();
+    if let Ok(result) = &ended {
+        state.result_bytes = result.raw().get().len();
+        if engine.journal().is_some() {
+            state.evidence.output = Some(ContentHash::of_bytes(result.raw().get().as_bytes()));
+        }
+    }
+    ended
+}
+
+/// Whether the tool was declared to be safe to run twice: by local configuration, or by itself where it is believed.
+fn may_repeat(in_force: &Arc<InForce>, target: &Target) -> bool {
     let tool = &target.tool;
-    let stop = |error| Stop::from_invoke(tool, error);
+    let groups = &in_force.settings.permissions.groups;
+    let declared = tool.hints_trusted() && tool.annotations().idempotent_hint == Some(true);
+    declared || in_force.settings.limits.idempotent.iter().any(|selector| selector.grants(tool, &target.exposed, groups))
+}
+
+async fn once(
+    engine: &Engine,
+    request: &CallRequest,
+    target: &Target,
+    arguments: &Arguments,
+    deadline: Instant,
+    state: &mut Progressing,
+) -> Result<ToolResult, InvokeError> {
+    let tool = &target.tool;
     let backend = engine
         .hub()
         .backend(tool.source())
-        .ok_or_else(|| stop(InvokeError::Unavailable("it was removed from the configuration".to_owned())))?;
-    let limits = &settings.limits;
-    let timeout = request
-        .timeout
-        .or_else(|| limits.source_timeouts.get(tool.source()).copied())
-        .unwrap_or(limits.default_timeout)
-        .min(limits.max_timeout);
-    let started = Instant::now();
+        .ok_or_else(|| InvokeError::Unavailable("it was removed from the configuration".to_owned()))?;
+    state.attempts += 1;
+    let began = Instant::now();
     let context = CallContext {
         call_id: state.call_id,
-        deadline: started + timeout,
+        deadline,
         cancel: request.cancel.clone(),
         progress: request.progress.clone(),
         meta: request.meta.clone(),
         scope: request.scope.clone(),
+        identity: request.identity.clone(),
+        suspender: request.suspender.clone(),
     };
     // The call itself is inside the barrier too: a backend may fail before it has a future to give.
     let running = async { backend.invoke(Invocation { tool, arguments: &arguments.raw, context: &context }).await };
     let guarded = AssertUnwindSafe(running).catch_unwind();
     let overrun = async {
         tokio::select! {
-            () = tokio::time::sleep_until(context.deadline) => {
+            () = tokio::time::sleep_until(deadline) => {
                 tokio::time::sleep(GRACE).await;
-                InvokeError::TimedOut(timeout)
+                InvokeError::TimedOut(deadline.saturating_duration_since(began))
             }
             () = context.cancel.cancelled() => {
                 tokio::time::sleep(GRACE).await;
@@ -60,16 +93,12 @@ pub(super) async fn invoke(
             }
         }
     };
-    let ended = tokio::select! {
+    tokio::select! {
         biased;
         ended = guarded => ended.unwrap_or_else(|_| {
             tracing::error!(tool = %tool.id(), call_id = state.call_id, "the code that runs this tool panicked");
             Err(InvokeError::Broken(state.call_id))
         }),
         error = overrun => Err(error),
-    };
-    state.backend_time = started.elapsed();
-    let result = ended.map_err(stop)?;
-    state.result_bytes = result.raw().get().len();
-    Ok(result)
+    }
 }

@@ -1,12 +1,25 @@
-//! Record: one event per call to every observer. Nothing of arguments or results goes in.
+//! Record: one event per call to every observer, and a journal record of every call that has none yet. Nothing of arguments
+//! or results goes in but digests.
 
-use super::Progressing;
+use std::sync::Arc;
+
+use super::{CallRequest, Progressing};
 use crate::{
-    engine::Engine,
+    engine::{Engine, InForce},
     event::{CallEvent, Outcome},
+    identity::Principal,
+    journal::{Journal, JournalRecord, Kind},
 };
 
-pub(super) fn record(engine: &Engine, state: &Progressing, outcome: Outcome, reason: Option<String>) {
+pub(super) async fn record(
+    engine: &Engine,
+    in_force: &Arc<InForce>,
+    request: &CallRequest,
+    state: &Progressing,
+    outcome: Outcome,
+    reason: Option<String>,
+) {
+    let reason = reason.map(|reason| in_force.mask_text(&reason).into_owned());
     let event = CallEvent {
         call_id: state.call_id,
         door: state.door,
@@ -16,10 +29,51 @@ pub(super) fn record(engine: &Engine, state: &Progressing, outcome: Outcome, rea
         reason,
         repairs: state.repairs.len(),
         result_bytes: state.result_bytes,
-        backend_time: state.backend_time,
+        backend_time: state.timings.backend,
         total_time: state.started.elapsed(),
     };
     for sink in engine.sinks() {
         sink.record(&event);
     }
+    let Some(journal) = engine.journal() else { return };
+    // Searching and describing run nothing; a call that waits for its answer is recorded when it comes again.
+    let runs_nothing = state.tool.is_none() && outcome == Outcome::Ok;
+    if state.closed || runs_nothing || (!state.mutating && outcome == Outcome::Ok && !in_force.settings.limits.journal_reads) {
+        return;
+    }
+    let mut record = of(journal, Kind::Outcome, request, state);
+    fill(&mut record, state, outcome, event.reason.as_deref());
+    if let Err(error) = journal.note(record).await {
+        tracing::debug!(%error, "a record waits for the journal");
+    }
+}
+
+/// A record with what is known of a call so far.
+pub(super) fn of(journal: &Journal, kind: Kind, request: &CallRequest, state: &Progressing) -> JournalRecord {
+    let mut record = journal.record(kind);
+    record.call = state.call_id;
+    record.principal = Principal::of(&request.scope, &request.identity);
+    record.door = Some(state.door);
+    record.tool = state.tool.as_ref().map(|tool| tool.id().to_string());
+    record.name.clone_from(&state.name);
+    record.definition = state.evidence.definition.map(|hash| hash.to_string());
+    record.arguments = state.evidence.arguments.map(|hash| hash.to_string());
+    record.mutating = state.mutating;
+    record.authority.clone_from(&state.evidence.authority);
+    record.trace.clone_from(&request.identity.trace);
+    record
+}
+
+/// Adds how the call ended.
+pub(super) fn fill(record: &mut JournalRecord, state: &Progressing, outcome: Outcome, reason: Option<&str>) {
+    record.outcome = Some(outcome);
+    record.reason = reason.map(|reason| reason.chars().take(500).collect());
+    record.output = state.evidence.output.map(|hash| hash.to_string());
+    record.result_bytes = state.result_bytes as u64;
+    record.backend_us = micros(state.timings.backend);
+    record.total_us = micros(state.started.elapsed());
+}
+
+fn micros(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

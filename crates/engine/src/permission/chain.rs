@@ -72,6 +72,11 @@ enum Opinion {
 impl PolicyChain {
     /// The built-in policies that the settings call for, and those of the embedding program.
     pub fn new(policies: Vec<Arc<dyn Policy>>, settings: PermissionSettings) -> Self {
+        Self::succeeding(None, policies, settings)
+    }
+
+    /// The same for changed settings: rate limits that stay as they were go on counting where `previous` stands.
+    pub fn succeeding(previous: Option<&Self>, policies: Vec<Arc<dyn Policy>>, settings: PermissionSettings) -> Self {
         let PermissionSettings { allow, deny, ask, rules, risks, roles, path_roots, hosts, rates, .. } = settings;
         let assessor = Assessor::new(risks, settings.groups.clone());
         let surroundings = Arc::new(Surroundings { groups: settings.groups, cwd: settings.cwd, home: settings.home });
@@ -90,7 +95,10 @@ impl PolicyChain {
         if !allow.is_empty() {
             built_in.push(Arc::new(PatternList::allow(allow, around())));
         }
-        let rates = (!rates.is_empty()).then(|| Arc::new(RateLimitPolicy::new(rates, around())));
+        let rates = (!rates.is_empty()).then(|| {
+            let previous = previous.and_then(|previous| previous.rates.as_deref());
+            Arc::new(RateLimitPolicy::succeeding(previous, rates, around()))
+        });
         if let Some(rates) = &rates {
             built_in.push(rates.clone());
         }

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use toolcrib_core::{
     ToolId,
     permission::{Action, RuleSet, ToolPattern},
-    rate::{Keyed, SlidingWindow},
+    rate::{Keyed, SlidingWindow, Taken},
 };
 
 use super::{
@@ -18,7 +18,7 @@ use super::{
 const MOST_KEYS: usize = 10_000;
 
 /// At most so many calls of each of these tools in any span of time, for each tenant, user and agent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RateRule {
     /// The tools.
     pub tools: ToolPattern,
@@ -37,21 +37,33 @@ pub struct RateLimitPolicy {
     surroundings: Arc<Surroundings>,
 }
 
+/// Shared with the policy of the settings before, so that a reload forgives nothing.
+type Windows = Arc<Mutex<Keyed<Key, SlidingWindow>>>;
+
 struct Limit {
     rule: RateRule,
     /// The pattern as a rule that restricts: what may be meant counts.
     meant: RuleSet,
-    windows: Mutex<Keyed<Key, SlidingWindow>>,
+    windows: Windows,
 }
 
 impl RateLimitPolicy {
     /// From rules; a call counts for every rule that names it.
     pub fn new(rules: Vec<RateRule>, surroundings: Arc<Surroundings>) -> Self {
+        Self::succeeding(None, rules, surroundings)
+    }
+
+    /// The same, going on with what `previous` has counted for rules that it had as well.
+    pub(super) fn succeeding(previous: Option<&Self>, rules: Vec<RateRule>, surroundings: Arc<Surroundings>) -> Self {
+        let counted = |rule: &RateRule| {
+            let mut same = previous.iter().flat_map(|old| &old.limits).filter(|limit| limit.rule == *rule);
+            same.next().map(|limit| limit.windows.clone())
+        };
         let limits = rules
             .into_iter()
             .map(|rule| Limit {
                 meant: list(vec![rule.tools.clone()], Action::Ask, "rates"),
-                windows: Mutex::new(Keyed::new(MOST_KEYS)),
+                windows: counted(&rule).unwrap_or_else(|| Arc::new(Mutex::new(Keyed::new(MOST_KEYS)))),
                 rule,
             })
             .collect();
@@ -61,20 +73,18 @@ impl RateLimitPolicy {
     /// Counts a call that is about to run, for all rules or for none.
     pub(super) fn count(&self, question: &Question<'_>) -> Result<(), Verdict> {
         let key = key(question);
-        let mut counted = Vec::new();
+        let mut counted: Vec<(&Windows, Taken)> = Vec::new();
         for Limit { rule, windows, .. } in self.of(question) {
             let taken = windows.lock().entry(&key, question.now_ms, || window(rule)).try_take(question.now_ms);
-            match taken {
-                Ok(taken) => counted.push((windows, taken)),
-                Err(_) => {
-                    for (windows, taken) in counted {
-                        if let Some(window) = windows.lock().get_mut(&key) {
-                            window.refund(taken);
-                        }
+            let Ok(taken) = taken else {
+                for (windows, taken) in counted {
+                    if let Some(window) = windows.lock().get_mut(&key) {
+                        window.refund(taken);
                     }
-                    return Err(full(rule));
                 }
-            }
+                return Err(full(rule));
+            };
+            counted.push((windows, taken));
         }
         Ok(())
     }

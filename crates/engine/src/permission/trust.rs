@@ -21,13 +21,12 @@ impl TrustLevel {
     pub(super) async fn decide(&self, question: &Question<'_>) -> Decision {
         let ask = |reason: Cow<'static, str>| Decision::Ask { authority: self.authority().into(), reason };
         match self.trust {
-            Trust::All => Decision::Allow { authority: self.authority().into() },
             Trust::None => ask("no rule allows it".into()),
             Trust::Configured if !configured(question.tool.source()) => {
                 ask("its source is not one that the configuration names".into())
             }
             Trust::Configured if self.is_dangerous(question).await => ask(danger(question).into()),
-            Trust::Configured => Decision::Allow { authority: self.authority().into() },
+            Trust::Configured | Trust::All => Decision::Allow { authority: self.authority().into() },
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolcrib_core::Scope;
-use toolcrib_engine::{CallReply, CallReport, CallRequest, Door, EngineSettings, Outcome, Permissions, Trust};
+use toolcrib_engine::{CallReply, CallReport, CallRequest, Door, EngineSettings, Outcome, PermissionSettings, Trust};
 
 use crate::script::World;
 
@@ -13,6 +13,7 @@ fn text(report: &CallReport) -> String {
     match &report.reply {
         CallReply::Result(result) => result.to_text(),
         CallReply::Protocol { code, message, .. } => format!("{code} {message}"),
+        CallReply::Question(request) => request.description.clone(),
     }
 }
 
@@ -147,7 +148,7 @@ async fn search_and_describe_lead_to_a_call() {
 #[tokio::test]
 async fn at_trust_none_only_named_tools_run() {
     let permissions =
-        Permissions { trust: Trust::None, allow: vec!["mcp:s/fail".parse().unwrap()], ..Permissions::default() };
+        PermissionSettings { trust: Trust::None, allow: vec!["mcp:s/fail".parse().unwrap()], ..PermissionSettings::default() };
     let world = World::new(EngineSettings { permissions, ..EngineSettings::default() });
     let report = world.call("s__echo", json!({"n": 1})).await;
     assert_eq!((report.outcome, world.runs()), (Outcome::Denied, 0));
@@ -161,7 +162,7 @@ async fn cancelling_ends_the_call_even_if_the_tool_does_not_listen() {
     let cancel = CancellationToken::new();
     let mut request = CallRequest::new("s__hang", None, Scope::default(), Door::Library);
     request.cancel = cancel.clone();
-    let (report, ()) = tokio::join!(world.engine.call(request), async {
+    let (report, ()) = tokio::join!(world.engine.call_report(request), async {
         tokio::time::sleep(Duration::from_secs(1)).await;
         cancel.cancel();
     });

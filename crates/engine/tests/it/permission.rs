@@ -436,6 +436,21 @@ fn rate_limits_count_what_is_let_through() {
 }
 
 #[test]
+fn a_reload_does_not_forgive_calls() {
+    let limited = |calls| PermissionSettings {
+        rates: vec![RateRule { tools: "*".parse().unwrap(), calls, per: Duration::from_secs(1) }],
+        ..trust(Trust::All)
+    };
+    let chain = PolicyChain::new(Vec::new(), limited(1));
+    assert_eq!(chain.admit(&harmless().question()), None);
+    let same = PolicyChain::succeeding(Some(&chain), Vec::new(), limited(1));
+    assert!(same.admit(&harmless().question()).is_some());
+    // Another limit starts anew.
+    let other = PolicyChain::succeeding(Some(&same), Vec::new(), limited(2));
+    assert_eq!(other.admit(&harmless().question()), None);
+}
+
+#[test]
 fn racing_calls_do_not_get_past_a_rate_limit() {
     let rates = vec![RateRule { tools: "*".parse().unwrap(), calls: 5, per: Duration::from_mins(1) }];
     let chain = PolicyChain::new(Vec::new(), PermissionSettings { rates, ..trust(Trust::All) });

@@ -97,7 +97,7 @@ impl World {
     pub(crate) async fn call_raw(&self, name: &str, arguments: &str) -> CallReport {
         let arguments = RawValue::from_string(arguments.to_owned()).unwrap();
         let request = CallRequest::new(name, Some(arguments), Scope::default(), Door::Direct);
-        self.engine.call(request).await
+        self.engine.call_report(request).await
     }
 
     pub(crate) fn runs(&self) -> usize {

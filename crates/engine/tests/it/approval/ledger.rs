@@ -76,12 +76,12 @@ fn subject(request: &ApprovalRequest) -> (&toolcrib_engine::Principal, String, C
 }
 
 impl ApprovalStore for Ledger {
-    fn park<'a>(
-        &'a self,
+    fn park(
+        &self,
         request: ApprovalRequest,
         most_pending: usize,
         now_ms: u64,
-    ) -> BoxFuture<'a, Result<Parked, StoreError>> {
+    ) -> BoxFuture<'_, Result<Parked, StoreError>> {
         self.step(move |state| {
             let open: Vec<&StoredRequest> =
                 state.requests.iter().filter(|stored| read(stored, now_ms).state == RequestState::Pending).collect();
@@ -104,11 +104,7 @@ impl ApprovalStore for Ledger {
         })
     }
 
-    fn requests<'a>(
-        &'a self,
-        filter: RequestFilter,
-        now_ms: u64,
-    ) -> BoxFuture<'a, Result<Vec<StoredRequest>, StoreError>> {
+    fn requests(&self, filter: RequestFilter, now_ms: u64) -> BoxFuture<'_, Result<Vec<StoredRequest>, StoreError>> {
         self.step(move |state| {
             Ok(state
                 .requests
@@ -175,11 +171,11 @@ impl ApprovalStore for Ledger {
         })
     }
 
-    fn version<'a>(&'a self) -> BoxFuture<'a, Result<u64, StoreError>> {
+    fn version(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
         self.step(|state| Ok(state.version))
     }
 
-    fn prune<'a>(&'a self, _: u64) -> BoxFuture<'a, Result<u64, StoreError>> {
+    fn prune(&self, _: u64) -> BoxFuture<'_, Result<u64, StoreError>> {
         self.step(|_| Ok(0))
     }
 }

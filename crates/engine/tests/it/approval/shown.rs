@@ -68,7 +68,7 @@ async fn secrets_are_masked_everywhere() {
 #[tokio::test]
 async fn nothing_hides_or_turns_around() {
     let tricky = "a\u{202e}b\u{200b}c\u{1b}[2Jd\u{e0041}";
-    let call = Judged::new("mcp:s/t", json!({tricky: tricky})).with(|call| call.exposed = format!("t\u{202e}"));
+    let call = Judged::new("mcp:s/t", json!({tricky: tricky})).with(|call| call.exposed = "t\u{202e}".into());
     let request = shown(&call, &Value::clone).await;
     for text in [&request.title(), &request.description, &request.arguments] {
         assert!(!text.contains(['\u{202e}', '\u{200b}', '\u{1b}', '\u{e0041}']), "{text:?}");

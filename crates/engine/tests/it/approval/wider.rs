@@ -64,18 +64,18 @@ async fn patterns_are_offered_by_arguments() {
         let call = Judged::new(tool, arguments);
         assert_eq!(offered(&Desk::new(), &call).await.2, want, "{tool} {}", call.arguments);
     }
-    let any = GrantPattern::Any;
-    check("mcp:s/t", json!({"n": 1}), &[any.clone()]).await;
-    check("mcp:s/t", json!({"path": "/a/b/c"}), &[within("/a/b"), any.clone()]).await;
-    check("mcp:s/t", json!({"path": "/a/b/../c/d"}), &[within("/a/c"), any.clone()]).await;
-    check("mcp:s/t", json!({"source": "/a/b/c", "destination": "/a/x/y"}), &[within("/a"), any.clone()]).await;
+    let any = [GrantPattern::Any];
+    check("mcp:s/t", json!({"n": 1}), &any).await;
+    check("mcp:s/t", json!({"path": "/a/b/c"}), &[within("/a/b"), GrantPattern::Any]).await;
+    check("mcp:s/t", json!({"path": "/a/b/../c/d"}), &[within("/a/c"), GrantPattern::Any]).await;
+    check("mcp:s/t", json!({"source": "/a/b/c", "destination": "/a/x/y"}), &[within("/a"), GrantPattern::Any]).await;
     // Never the root of the file system, and nothing where a path's start is not known.
-    check("mcp:s/t", json!({"path": "/a"}), &[any.clone()]).await;
-    check("mcp:s/t", json!({"paths": ["/a/x", "/b/x"]}), &[any.clone()]).await;
-    check("mcp:s/t", json!({"path": "a/b"}), &[any.clone()]).await;
-    check("mcp:s/t", json!({"url": "https://x.example/a"}), &[host("x.example"), any.clone()]).await;
-    check("mcp:s/t", json!({"urls": ["https://x.example/a", "https://y.example/"]}), &[any.clone()]).await;
-    check("mcp:s/t", json!({"url": "https://ann@x.example/a"}), &[any.clone()]).await;
+    check("mcp:s/t", json!({"path": "/a"}), &any).await;
+    check("mcp:s/t", json!({"paths": ["/a/x", "/b/x"]}), &any).await;
+    check("mcp:s/t", json!({"path": "a/b"}), &any).await;
+    check("mcp:s/t", json!({"url": "https://x.example/a"}), &[host("x.example"), GrantPattern::Any]).await;
+    check("mcp:s/t", json!({"urls": ["https://x.example/a", "https://y.example/"]}), &any).await;
+    check("mcp:s/t", json!({"url": "https://ann@x.example/a"}), &any).await;
     // A tool that runs commands is never let loose as a whole.
     check("builtin/run_command", json!({"command": ["git", "push"]}), &[command("git:*")]).await;
     check("mcp:s/sh", json!({"command": "git add . && git push"}), &[command("git:*")]).await;

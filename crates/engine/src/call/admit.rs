@@ -1,0 +1,72 @@
+//! Admit: a call that may run gets its turn, unless it would only hit what is failing, too busy or the same again.
+
+use tokio::time::Instant;
+use toolcrib_core::{ContentHash, ToolResult, permission::Assessment};
+
+use super::{Progressing, Stop, approve::Leave};
+use crate::{
+    admit::{Asked, Settled, Ticket},
+    backend::InvokeError,
+    engine::Engine,
+};
+
+pub(super) async fn admit(
+    leave: &Leave<'_>,
+    assessment: &Assessment,
+    digest: ContentHash,
+    deadline: Instant,
+    state: &mut Progressing,
+) -> Result<Ticket, Stop> {
+    let admission = leave.engine.admission();
+    let asked = Asked {
+        tool: &leave.target.tool,
+        exposed: &leave.target.exposed,
+        principal: leave.principal,
+        credentials: None,
+        digest: admission.digest(&leave.arguments.raw, digest),
+        effect: assessment.effect,
+        deadline,
+        cancel: &leave.request.cancel,
+    };
+    let admitted = admission.admit(asked).await;
+    tell_changes(leave.engine).await;
+    admitted.map_err(|refused| {
+        state.evidence.authority = Some("admission".to_owned());
+        Stop::told(refused.outcome(), refused.told(&leave.target.exposed)).because(refused.to_string())
+    })
+}
+
+/// Takes note of how the call ended.
+pub(super) async fn settle(
+    engine: &Engine,
+    ticket: Ticket,
+    ran: &Result<ToolResult, InvokeError>,
+    state: &mut Progressing,
+) {
+    let settled = match ran {
+        Ok(result) => {
+            let result_digest = state
+                .evidence
+                .output
+                .unwrap_or_else(|| ContentHash::of_bytes(result.raw().get().as_bytes()));
+            if result.is_error() { Settled::ToolError { result_digest } } else { Settled::Answered { result_digest } }
+        }
+        Err(error) => Settled::of_error(error),
+    };
+    if let Some(note) = ticket.settle(settled) {
+        state.say(&note);
+    }
+    tell_changes(engine).await;
+}
+
+/// Circuits that opened or closed go into the journal.
+async fn tell_changes(engine: &Engine) {
+    let changes = engine.admission().take_changes();
+    let Some(journal) = engine.journal().filter(|_| !changes.is_empty()) else { return };
+    for change in changes {
+        let record = change.record(journal.run());
+        if let Err(error) = journal.note(record).await {
+            tracing::debug!(%error, "a record waits for the journal");
+        }
+    }
+}

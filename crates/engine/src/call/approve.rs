@@ -1,0 +1,201 @@
+//! Approve: what must be asked about is asked, and leave is taken at the last moment: a place in line, then the one use of
+//! an approval.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant as Clock},
+};
+
+use tokio::time::Instant;
+use toolcrib_core::{
+    ContentHash,
+    args::{Arguments, canonical},
+    permission::{Assessment, Effect},
+};
+
+use super::{CallReply, CallRequest, Progressing, Stop, admit, authorize::denied, resolve::Target};
+use crate::{
+    admit::Ticket,
+    approval::{Asked, Asking, Covered, GrantUse},
+    clock::now_ms,
+    engine::{Engine, InForce},
+    event::Outcome,
+    identity::Principal,
+    permission::{Decision, Question},
+};
+
+/// How often one call tries again because another used up the approval it was given.
+const ROUNDS: usize = 4;
+
+/// Everything a call needs to get leave to run.
+pub(super) struct Leave<'c> {
+    pub(super) engine: &'c Engine,
+    pub(super) in_force: &'c Arc<InForce>,
+    pub(super) request: &'c CallRequest,
+    pub(super) target: &'c Target,
+    pub(super) arguments: &'c Arguments,
+    pub(super) principal: &'c Principal,
+}
+
+/// What is known of a call that has leave.
+pub(super) struct Admitted {
+    pub(super) deadline: Instant,
+    pub(super) digest: ContentHash,
+    pub(super) assessment: Arc<Assessment>,
+    pub(super) principal: Principal,
+}
+
+impl Leave<'_> {
+    /// Gets leave: asks where the decision says so, waits for a place, takes the approval's use.
+    pub(super) async fn obtain(
+        &self,
+        decision: Decision,
+        state: &mut Progressing,
+    ) -> Result<(Ticket, Admitted), Stop> {
+        let assessment = self.in_force.chain.assess(&self.target.tool, &self.target.exposed);
+        let digest = canonical::digest(&self.arguments.raw);
+        state.mutating = assessment.effect != Effect::ReadOnly;
+        state.evidence.definition = Some(self.target.tool.hash());
+        state.evidence.arguments = Some(digest);
+        for _ in 0..ROUNDS {
+            let used = self.allowed(&decision, &assessment, digest, state).await?;
+            let deadline = Instant::now() + self.time();
+            let ticket = admit::admit(self, &assessment, digest, deadline, state).await?;
+            if let Some(used) = &used
+                && !self.take(used).await?
+            {
+                // Another call was first: its place goes back before anybody is asked again.
+                continue;
+            }
+            let question = self.question(&assessment, state);
+            if let Some(Decision::Deny { authority, reason, .. }) = self.in_force.chain.admit(&question) {
+                return Err(denied(self.target, authority, reason, state));
+            }
+            let principal = self.principal.clone();
+            return Ok((ticket, Admitted { deadline, digest, assessment, principal }));
+        }
+        Err(Stop::denied(&self.target.exposed, "other calls used up every approval that was given")
+            .because("every approval was used by another call"))
+    }
+
+    fn question<'q>(&'q self, assessment: &'q Assessment, state: &Progressing) -> Question<'q> {
+        Question {
+            tool: &self.target.tool,
+            exposed: &self.target.exposed,
+            arguments: &self.arguments.value,
+            raw: &self.arguments.raw,
+            scope: &self.request.scope,
+            identity: &self.request.identity,
+            door: state.door,
+            assessment,
+            now_ms: now_ms(),
+        }
+    }
+
+    /// The time the tool has, from now on.
+    fn time(&self) -> Duration {
+        let limits = &self.in_force.settings.limits;
+        let groups = &self.in_force.settings.permissions.groups;
+        let (tool, exposed) = (&self.target.tool, &self.target.exposed);
+        let by_tool = || {
+            let mut fits = limits.tool_timeouts.iter().filter(|(selector, _)| selector.matches(tool, exposed, groups));
+            fits.next().map(|(_, limit)| *limit)
+        };
+        self.request
+            .timeout
+            .or_else(by_tool)
+            .or_else(|| limits.source_timeouts.get(tool.source()).copied())
+            .unwrap_or(limits.default_timeout)
+            .min(limits.max_timeout)
+    }
+
+    /// By whose leave the call runs; the use of an approval is still to be taken.
+    async fn allowed(
+        &self,
+        decision: &Decision,
+        assessment: &Assessment,
+        digest: ContentHash,
+        state: &mut Progressing,
+    ) -> Result<Option<GrantUse>, Stop> {
+        let question = self.question(assessment, state);
+        let (authority, reason) = match decision {
+            Decision::Allow { authority } => {
+                if let Some(never) = self.engine.approvals().and_then(|approvals| approvals.forbidden(&question, self.principal)) {
+                    return Err(self.forbidden(&never.by, state));
+                }
+                state.evidence.authority = Some(authority.to_string());
+                return Ok(None);
+            }
+            Decision::Ask { authority, reason } => (authority, reason),
+            Decision::Deny { authority, reason, .. } => {
+                return Err(denied(self.target, authority.clone(), reason.clone(), state));
+            }
+        };
+        let Some(approvals) = self.engine.approvals() else {
+            let why = format!(
+                "it needs a person's approval ({reason}), and nobody can be asked here; a person can allow it by adding \"{}\" to permissions.allow",
+                self.target.tool.id()
+            );
+            return Err(denied(self.target, authority.to_string(), why, state));
+        };
+        match approvals.covered(&question, self.principal, digest).await {
+            Covered::Yes(used) => {
+                state.evidence.authority = Some(used.authority());
+                return Ok(Some(used));
+            }
+            Covered::Forbidden(never) => return Err(self.forbidden(&never.by, state)),
+            Covered::No => {}
+        }
+        state.evidence.authority = Some(authority.to_string());
+        let schema = self.target.tool.input_schema();
+        let mask = |value: &serde_json::Value| self.in_force.mask_arguments(value, schema);
+        let asking = Asking {
+            question: &question,
+            principal: self.principal,
+            digest,
+            reason,
+            mask: &mask,
+            within: None,
+        };
+        let asker = self.request.asker.as_ref().or(self.engine.asker());
+        let began = Clock::now();
+        let asked = approvals.ask(&asking, asker, &self.request.cancel).await;
+        state.timings.asking += began.elapsed();
+        self.engine.note_asked(&asked, self.principal, &self.target.tool, state.call_id).await;
+        match asked {
+            Asked::Approved { used, authority, .. } => {
+                state.evidence.authority = Some(authority);
+                Ok(Some(used))
+            }
+            Asked::Denied { reason, sentence, .. } => {
+                Err(Stop::told(Outcome::Denied, sentence).because(reason))
+            }
+            Asked::Parked { sentence, reason, id } => {
+                state.evidence.authority = Some(format!("request {id}"));
+                Err(Stop::told(Outcome::Denied, sentence).because(reason))
+            }
+            Asked::Later { request } => Err(Stop {
+                outcome: Outcome::Denied,
+                reason: Some(format!("a person is asked (request {}); the answer comes with the next attempt", request.id)),
+                reply: CallReply::Question(request),
+            }),
+            Asked::Cancelled { .. } => {
+                Err(Stop::told(Outcome::Cancelled, "The call was cancelled before anybody approved it. Nothing was run.")
+                    .because("cancelled while waiting for an approval"))
+            }
+        }
+    }
+
+    fn forbidden(&self, by: &str, state: &mut Progressing) -> Stop {
+        let reason = format!("{by} decided that it is never to run");
+        denied(self.target, format!("grant by {by}"), reason, state)
+    }
+
+    async fn take(&self, used: &GrantUse) -> Result<bool, Stop> {
+        let Some(approvals) = self.engine.approvals() else { return Ok(false) };
+        approvals.consume(used, now_ms()).await.map_err(|error| {
+            Stop::denied(&self.target.exposed, "its approval could not be taken from the store")
+                .because(error.to_string())
+        })
+    }
+}

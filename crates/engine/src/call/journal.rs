@@ -1,0 +1,162 @@
+//! Journal: the intent of a call that may change something is durable before the call leaves, and its outcome follows. A
+//! call that only looks is recorded when it has ended ([`super::record`]).
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::value::RawValue;
+use toolcrib_core::{ContentHash, ToolResult, permission::Effect};
+
+use super::{CallRequest, Progressing, Stop, approve::Admitted, record};
+use crate::{
+    clock::now_ms,
+    engine::{Engine, InForce},
+    event::Outcome,
+    journal::{Begun, Claim, ClaimResult, Earlier, Journal, JournalRecord, Kind, Unsettled},
+};
+
+/// Largest result that is remembered under a key, bytes.
+const MAX_KEPT: usize = 1024 * 1024;
+
+/// Whether the call may leave.
+pub(super) enum Opened {
+    /// It may. What is to be closed when it has ended.
+    Go(Open),
+    /// It ran before: this is what came of it.
+    Earlier(ToolResult),
+}
+
+/// A call whose intent is written, or that needs none.
+pub(super) struct Open(Option<Written>);
+
+struct Written {
+    unsettled: Unsettled,
+    intent: JournalRecord,
+    claim: Option<Claim>,
+}
+
+pub(super) async fn open(
+    engine: &Engine,
+    in_force: &Arc<InForce>,
+    request: &CallRequest,
+    admitted: &Admitted,
+    state: &mut Progressing,
+) -> Result<Opened, Stop> {
+    let Some(journal) = engine.journal() else { return Ok(Opened::Go(Open(None))) };
+    let claim = claim(in_force, journal, request, admitted, state);
+    if !state.mutating && claim.is_none() {
+        return Ok(Opened::Go(Open(None)));
+    }
+    let exposed = state.name.clone();
+    let intent = record::of(journal, Kind::Intent, request, state);
+    let key = claim.as_ref().map(|claim| (claim.owner.clone(), claim.key.clone()));
+    match journal.begin(intent.clone(), claim.clone()).await {
+        Ok(Begun::Started) => {
+            state.evidence.journaled = true;
+            let unsettled = journal.unsettled(&intent, key);
+            Ok(Opened::Go(Open(Some(Written { unsettled, intent, claim }))))
+        }
+        Ok(Begun::Duplicate(earlier)) => answer(&exposed, claim.as_ref(), earlier, request).map(Opened::Earlier),
+        // Fail closed: what leaves no trace must not change anything.
+        Err(error) => Err(Stop::told(
+            Outcome::Unavailable,
+            format!(
+                "{exposed} was not run: it may change something, and the record of calls cannot be written at the moment. Tools that only read still work."
+            ),
+        )
+        .because(error.to_string())),
+    }
+}
+
+/// The key under which the call is one and the same: the caller's own, or, for what may destroy, tool and arguments within
+/// a short time, because clients must send again what a broken connection left unanswered.
+fn claim(
+    in_force: &Arc<InForce>,
+    journal: &Journal,
+    request: &CallRequest,
+    admitted: &Admitted,
+    state: &Progressing,
+) -> Option<Claim> {
+    let tool = state.tool.as_ref()?;
+    let digest = ContentHash::of_hashes([tool.hash(), ContentHash::of_bytes(tool.id().to_string().as_bytes()), admitted.digest]);
+    let owner = crate::results::owner(&request.scope);
+    if let Some(key) = &request.idempotency_key {
+        return Some(journal.claim(owner, format!("key:{key}"), digest.to_string()));
+    }
+    let window = in_force.settings.limits.duplicates;
+    if admitted.assessment.effect != Effect::Destructive || window == Duration::ZERO {
+        return None;
+    }
+    // Whoever was asked and said yes once more means once more.
+    if state.evidence.authority.as_deref().is_some_and(|authority| authority.starts_with("approval ")) {
+        return None;
+    }
+    let session = admitted.principal.session.as_deref().unwrap_or_default();
+    let mut claim = journal.claim(owner, format!("same:{digest}:{session}"), digest.to_string());
+    claim.expires_at_ms = now_ms().saturating_add(u64::try_from(window.as_millis()).unwrap_or(u64::MAX));
+    Some(claim)
+}
+
+fn answer(
+    exposed: &str,
+    claim: Option<&Claim>,
+    earlier: Earlier,
+    request: &CallRequest,
+) -> Result<ToolResult, Stop> {
+    let call = format!("call {} of run {}", earlier.call, earlier.run);
+    if claim.is_some_and(|claim| claim.digest != earlier.digest) {
+        return Err(Stop::told(
+            Outcome::Invalid,
+            format!("{exposed} was not run: this idempotency key was used for another call. Use a new key for each call."),
+        )
+        .because(format!("the key belongs to {call}")));
+    }
+    let own_key = request.idempotency_key.is_some();
+    if let Some(text) = earlier.result
+        && let Ok(raw) = RawValue::from_string(text)
+        && let Ok(result) = ToolResult::from_raw(raw)
+    {
+        if own_key {
+            return Ok(result);
+        }
+        let note = "This is the result of the same call a moment ago; it was not run again. If it is to run once more, wait a minute or change its arguments.";
+        return Ok(toolcrib_core::shape::append_note(&result, note));
+    }
+    let (outcome, how) = match earlier.outcome {
+        None => (Outcome::Unknown, "is still running".to_owned()),
+        Some(Outcome::Ok) => (Outcome::Ok, "ran, and its result is too large to be kept".to_owned()),
+        Some(Outcome::ToolError) => (Outcome::ToolError, "ran and failed".to_owned()),
+        Some(outcome) => (Outcome::Unknown, format!("ended as {}: it may or may not have taken effect", outcome.word())),
+    };
+    let text = format!("{exposed} was not run again: the same call a moment ago {how}. Check what happened before repeating it.");
+    if outcome == Outcome::Ok {
+        return Ok(ToolResult::text(text));
+    }
+    Err(Stop::told(outcome, text).because(format!("the same as {call}")))
+}
+
+/// Writes the outcome. The reply of a call whose key is remembered, or that an approval let through, waits until that is
+/// durable; otherwise the write goes on by itself, and a process that dies before it leaves the call as unknown.
+pub(super) async fn close(
+    open: Open,
+    state: &mut Progressing,
+    outcome: Outcome,
+    reason: Option<&str>,
+    result: Option<&ToolResult>,
+) {
+    let Some(Written { unsettled, intent, claim }) = open.0 else { return };
+    state.closed = true;
+    let mut record = intent.after(Kind::Outcome, now_ms());
+    record::fill(&mut record, state, outcome, reason);
+    let claimed = claim.map(|claim| ClaimResult {
+        owner: claim.owner,
+        key: claim.key,
+        result: result.map(|result| result.raw().get()).filter(|text| text.len() <= MAX_KEPT).map(str::to_owned),
+        // Only what certainly did not run frees the key.
+        release: outcome == Outcome::Unavailable,
+    });
+    let wait = claimed.is_some();
+    let written = unsettled.finish(record, claimed);
+    if wait && let Err(error) = written.await {
+        tracing::warn!(%error, call_id = state.call_id, "the outcome of a call is not in the journal yet");
+    }
+}

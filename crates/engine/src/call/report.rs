@@ -1,0 +1,147 @@
+//! What becomes of a call.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::Value;
+use tokio::time::Instant;
+use toolcrib_core::{ContentHash, Tool, ToolId, ToolResult, args::Repair};
+
+use super::CallRequest;
+use crate::{
+    approval::ApprovalRequest,
+    event::{Door, Outcome},
+};
+
+/// What the caller gets.
+#[derive(Debug)]
+pub enum CallReply {
+    /// A result; failures the model can act on are results with `isError`.
+    Result(ToolResult),
+    /// A protocol error: no such tool, or the upstream's own JSON-RPC error.
+    Protocol {
+        /// JSON-RPC code.
+        code: i64,
+        /// Text for the model and the user.
+        message: String,
+        /// Further data.
+        data: Option<Value>,
+    },
+    /// Nothing ran yet: a person has to be asked, and the answer comes with the same call sent again.
+    Question(Box<ApprovalRequest>),
+}
+
+/// A call with its outcome.
+#[derive(Debug)]
+pub struct CallReport {
+    /// The call's number in this process; with the run it names the call in the journal.
+    pub call_id: u64,
+    /// What the caller gets.
+    pub reply: CallReply,
+    /// How it ended. A failure stays one here also where an error hook gave a result in its place.
+    pub outcome: Outcome,
+    /// The tool, where the name led to one.
+    pub tool: Option<ToolId>,
+    /// What was repaired in the arguments.
+    pub repairs: Vec<Repair>,
+    /// How often the tool was run: 0 when nothing left, more than 1 only for tools that are declared idempotent.
+    pub attempts: u32,
+    /// Where the time went.
+    pub timings: Timings,
+    /// What can be shown of it afterwards.
+    pub evidence: Evidence,
+    /// The handle under which the result of background work, or of a suspended call, is found.
+    pub pending: Option<String>,
+}
+
+/// Where the time of a call went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timings {
+    /// From the door to the reply.
+    pub total: Duration,
+    /// Waiting for a person.
+    pub asking: Duration,
+    /// Inside the backend, all attempts together.
+    pub backend: Duration,
+}
+
+/// What can be shown of a call afterwards.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// Hash of the tool's definition.
+    pub definition: Option<ContentHash>,
+    /// Digest of the canonical arguments that ran.
+    pub arguments: Option<ContentHash>,
+    /// Digest of the result as the tool gave it.
+    pub output: Option<ContentHash>,
+    /// The rule or approval that let the call through or stopped it.
+    pub authority: Option<String>,
+    /// Whether the intent was in the journal before the call left.
+    pub journaled: bool,
+}
+
+/// What the stages share about one call. Each stage fills its part; none changes another's.
+pub(crate) struct Progressing {
+    pub(crate) call_id: u64,
+    pub(crate) started: Instant,
+    pub(crate) door: Door,
+    pub(crate) name: String,
+    pub(crate) tool: Option<Arc<Tool>>,
+    pub(crate) repairs: Vec<Repair>,
+    pub(crate) result_bytes: usize,
+    pub(crate) attempts: u32,
+    pub(crate) timings: Timings,
+    pub(crate) evidence: Evidence,
+    /// Whether the call may change something, once that is known.
+    pub(crate) mutating: bool,
+    /// Whether the journal has the call's outcome already.
+    pub(crate) closed: bool,
+    /// To be said to the model with the result.
+    pub(crate) note: Option<String>,
+    pub(crate) pending: Option<String>,
+}
+
+impl Progressing {
+    pub(crate) fn new(call_id: u64, request: &CallRequest) -> Self {
+        Self {
+            call_id,
+            started: Instant::now(),
+            door: request.door,
+            name: request.name.chars().take(128).collect(),
+            tool: None,
+            repairs: Vec::new(),
+            result_bytes: 0,
+            attempts: 0,
+            timings: Timings::default(),
+            evidence: Evidence::default(),
+            mutating: false,
+            closed: false,
+            note: None,
+            pending: None,
+        }
+    }
+
+    /// Says something to the model with the result.
+    pub(crate) fn say(&mut self, text: &str) {
+        match &mut self.note {
+            Some(note) => {
+                note.push(' ');
+                note.push_str(text);
+            }
+            None => self.note = Some(text.to_owned()),
+        }
+    }
+
+    pub(crate) fn report(self, reply: CallReply, outcome: Outcome) -> CallReport {
+        CallReport {
+            call_id: self.call_id,
+            reply,
+            outcome,
+            tool: self.tool.map(|tool| tool.id().clone()),
+            repairs: self.repairs,
+            attempts: self.attempts,
+            timings: Timings { total: self.started.elapsed(), ..self.timings },
+            evidence: self.evidence,
+            pending: self.pending,
+        }
+    }
+}

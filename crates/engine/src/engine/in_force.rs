@@ -1,0 +1,45 @@
+//! Settings with what is made of them: the policy chain is built once, not per call.
+
+use std::{borrow::Cow, sync::Arc};
+
+use serde_json::Value;
+use toolcrib_core::{
+    ToolResult,
+    redact::{MASK, Redactor},
+};
+
+use crate::{
+    permission::{Policy, PolicyChain},
+    settings::EngineSettings,
+};
+
+/// What calls that begin now go by.
+pub(crate) struct InForce {
+    pub(crate) settings: Arc<EngineSettings>,
+    pub(crate) chain: PolicyChain,
+    redactor: Option<Arc<Redactor>>,
+}
+
+impl InForce {
+    pub(crate) fn new(settings: EngineSettings, policies: &[Arc<dyn Policy>]) -> Self {
+        let chain = PolicyChain::new(policies.to_vec(), settings.permissions.clone());
+        let built = || Redactor::builder().build().map(Arc::new).ok();
+        let redactor = settings.redactor.clone().or_else(built);
+        Self { settings: Arc::new(settings), chain, redactor }
+    }
+
+    /// A text fit for records. Without a redactor nothing is.
+    pub(crate) fn mask_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.redactor.as_ref().map_or(MASK.into(), |redactor| redactor.redact_text(text))
+    }
+
+    /// Arguments fit to be shown to a person.
+    pub(crate) fn mask_arguments(&self, arguments: &Value, schema: &Value) -> Value {
+        self.redactor.as_ref().map_or(MASK.into(), |redactor| redactor.redact_value(arguments, Some(schema)))
+    }
+
+    /// A result without secrets, if settings want it so and it holds any.
+    pub(crate) fn mask_result(&self, result: &ToolResult) -> Option<ToolResult> {
+        self.redactor.as_ref().filter(|_| self.settings.results.redact)?.redact_result(result)
+    }
+}
