@@ -1,4 +1,4 @@
-//! What schemas and arguments cost: the check of every tool at start, compilation at first use, and the steps of a
+//! What schemas, arguments and results cost: the check of every tool at start, compilation at first use, and the steps of a
 //! call (read, repair, validate), beside plain parsing in the same run as the yardstick.
 
 use std::hint::black_box;
@@ -6,7 +6,9 @@ use std::hint::black_box;
 use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json, value::RawValue};
 use toolcrib_core::{
-    ToolResult, args,
+    ToolResult,
+    args::{self, canonical},
+    redact::Redactor,
     schema::{self, SchemaLimits, Validator},
     shape::{self, ShapeLimits},
 };
@@ -69,6 +71,9 @@ fn calls(criterion: &mut Criterion) {
     criterion.bench_function("args/prepare_with_repairs", |bencher| {
         bencher.iter(|| args::prepare(black_box(wrong.as_deref()), &schema));
     });
+    if let Some(raw) = &right {
+        criterion.bench_function("args/digest", |bencher| bencher.iter(|| canonical::digest(black_box(raw))));
+    }
     let Ok(arguments) = args::parse(right.as_deref()) else { return };
     criterion.bench_function("schema/validate", |bencher| {
         bencher.iter(|| validator.validate(black_box(&arguments.value)));
@@ -89,5 +94,33 @@ fn results(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, schemas, calls, results);
+fn secrets(criterion: &mut Criterion) {
+    let values: Vec<String> =
+        (0..50_u64).map(|i| format!("secret-{:016x}", i.wrapping_mul(0x9E37_79B9_7F4A_7C15))).collect();
+    criterion.bench_function("redact/build", |bencher| {
+        bencher.iter(|| Redactor::builder().values(&values).build());
+    });
+    let Ok(redactor) = Redactor::builder().values(&values).build() else { return };
+    criterion.bench_function("redact/new_values", |bencher| bencher.iter(|| redactor.with_values(&values)));
+    let schema = typical();
+    let value =
+        json!({"owner": "acme", "repo": "rocket", "title": "It leaks", "labels": ["bug", "p1"], "assignee": {"id": 7}});
+    criterion.bench_function("redact/arguments", |bencher| {
+        bencher.iter(|| redactor.redact_value(black_box(&value), Some(&schema)));
+    });
+    let small = ToolResult::structured(&value);
+    criterion
+        .bench_function("redact/small_result", |bencher| bencher.iter(|| redactor.redact_result(black_box(&small))));
+    let lines = "a line of text: with a token, and C:\\path\\to, 100 % of it\n".repeat(5_000);
+    let large = ToolResult::text(lines.as_str());
+    criterion
+        .bench_function("redact/300_kB_result", |bencher| bencher.iter(|| redactor.redact_result(black_box(&large))));
+    criterion
+        .bench_function("redact/300_kB_log", |bencher| bencher.iter(|| redactor.redact_text(black_box(&lines)).len()));
+    criterion.bench_function("shape/mark_untrusted", |bencher| {
+        bencher.iter(|| shape::mark_untrusted(black_box(&small), "mcp:x"));
+    });
+}
+
+criterion_group!(benches, schemas, calls, results, secrets);
 criterion_main!(benches);

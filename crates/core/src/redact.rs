@@ -128,7 +128,8 @@ fn masked(text: &str, mut found: Vec<Range<usize>>) -> String {
 
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Redactor").field("names", &self.names.len()).field("known_values", &self.known.len()).finish()
+        let mut shown = f.debug_struct("Redactor");
+        shown.field("names", &self.names.len()).field("known_values", &self.known.len()).finish_non_exhaustive()
     }
 }
 

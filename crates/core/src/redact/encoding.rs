@@ -23,61 +23,60 @@ impl View {
 
 /// Decodes `%41`. `None` if there is nothing to decode.
 pub(super) fn percent(bytes: &[u8]) -> Option<View> {
-    decode(bytes, b'%', |rest| {
-        let code = hex(rest.get(1..3)?)?;
-        Some((3, vec![u8::try_from(code).ok()?]))
+    decode(bytes, b'%', |rest, decoded| {
+        decoded.push(u8::try_from(hex(rest.get(1..3)?)?).ok()?);
+        Some(3)
     })
 }
 
 /// Decodes the escapes of JSON. `None` if there is nothing to decode.
 pub(super) fn unescape(bytes: &[u8]) -> Option<View> {
-    decode(bytes, b'\\', |rest| {
-        let plain = |byte: u8| Some((2, vec![byte]));
-        match rest.get(1)? {
-            b'n' => plain(b'\n'),
-            b't' => plain(b'\t'),
-            b'r' => plain(b'\r'),
-            b'b' => plain(8),
-            b'f' => plain(12),
-            &byte @ (b'"' | b'\\' | b'/' | b'\'') => plain(byte),
+    decode(bytes, b'\\', |rest, decoded| {
+        let byte = match rest.get(1)? {
+            b'n' => b'\n',
+            b't' => b'\t',
+            b'r' => b'\r',
+            b'b' => 8,
+            b'f' => 12,
+            &byte @ (b'"' | b'\\' | b'/' | b'\'') => byte,
             b'u' => {
-                let unit = hex(rest.get(2..6)?)?;
-                let low = || (rest.get(6..8)? == b"\\u").then(|| hex(rest.get(8..12)?)).flatten();
-                let (length, code) = match unit {
-                    0xD800..=0xDBFF => {
-                        let low = low().filter(|low| (0xDC00..=0xDFFF).contains(low))?;
-                        (12, 0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00))
-                    }
-                    _ => (6, unit),
-                };
-                Some((length, char::from_u32(code)?.to_string().into_bytes()))
+                let (length, char) = unit(rest)?;
+                decoded.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+                return Some(length);
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        decoded.push(byte);
+        Some(2)
     })
 }
 
-/// `one` gives for what begins with the mark how long it is and what it stands for.
-fn decode(bytes: &[u8], mark: u8, one: impl Fn(&[u8]) -> Option<(usize, Vec<u8>)>) -> Option<View> {
+/// The character that `\u0041`, or a surrogate pair, stands for, and the length of that.
+fn unit(rest: &[u8]) -> Option<(usize, char)> {
+    let high = hex(rest.get(2..6)?)?;
+    if !(0xD800..=0xDBFF).contains(&high) {
+        return Some((6, char::from_u32(high)?));
+    }
+    let low = rest.get(6..12).filter(|low| low.starts_with(b"\\u"))?;
+    let low = hex(&low[2..]).filter(|low| (0xDC00..=0xDFFF).contains(low))?;
+    Some((12, char::from_u32(0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00))?))
+}
+
+/// `one` decodes what begins with the mark, and tells how long it is.
+fn decode(bytes: &[u8], mark: u8, one: impl Fn(&[u8], &mut Vec<u8>) -> Option<usize>) -> Option<View> {
     if !bytes.contains(&mark) {
         return None;
     }
     let mut view = View { bytes: Vec::with_capacity(bytes.len()), places: Vec::with_capacity(bytes.len() + 1) };
     let (mut at, mut changed) = (0, false);
     while let Some(&byte) = bytes.get(at) {
-        match (byte == mark).then(|| one(&bytes[at..])).flatten() {
-            Some((length, decoded)) => {
-                changed = true;
-                view.places.extend(decoded.iter().map(|_| at));
-                view.bytes.extend(decoded);
-                at += length;
-            }
-            None => {
-                view.places.push(at);
-                view.bytes.push(byte);
-                at += 1;
-            }
+        let length = if byte == mark { one(&bytes[at..], &mut view.bytes) } else { None };
+        changed |= length.is_some();
+        if length.is_none() {
+            view.bytes.push(byte);
         }
+        view.places.resize(view.bytes.len(), at);
+        at += length.unwrap_or(1);
     }
     view.places.push(bytes.len());
     changed.then_some(view)
@@ -89,7 +88,8 @@ fn hex(digits: &[u8]) -> Option<u32> {
 
 /// Hexadecimal in lower and upper case.
 pub(super) fn hex_forms(secret: &[u8]) -> [String; 2] {
-    let lower: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits = |byte: &u8| [byte >> 4, byte & 15].map(|digit| char::from_digit(u32::from(digit), 16).unwrap_or('0'));
+    let lower: String = secret.iter().flat_map(digits).collect();
     let upper = lower.to_uppercase();
     [lower, upper]
 }

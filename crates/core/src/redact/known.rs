@@ -49,15 +49,8 @@ impl Known {
             forms.extend(encoding::hex_forms(secret.as_bytes()).map(|form| (form, false)));
             forms.extend(encoding::base64_forms(secret.as_bytes()).into_iter().map(|form| (form, true)));
         }
-        let search = match forms.is_empty() {
-            true => None,
-            false => Some(
-                AhoCorasick::builder()
-                    .match_kind(MatchKind::Standard)
-                    .build(forms.iter().map(|(form, _)| form))
-                    .ok()?,
-            ),
-        };
+        let build = || AhoCorasick::builder().match_kind(MatchKind::Standard).build(forms.iter().map(|(form, _)| form));
+        let search = if forms.is_empty() { None } else { Some(build().ok()?) };
         Some(Self {
             search,
             base64: forms.iter().map(|(_, base64)| *base64).collect(),

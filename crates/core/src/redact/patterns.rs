@@ -47,8 +47,8 @@ pub(super) struct Patterns {
 impl Patterns {
     /// `own` are further names. `None` if they are too long to be compiled.
     pub(super) fn new(own: &[String]) -> Option<Self> {
-        let own: String =
-            own.iter().filter(|name| !name.is_empty()).map(|name| format!("|{}", regex::escape(name))).collect();
+        let own = own.iter().filter(|name| !name.is_empty()).map(|name| regex::escape(name));
+        let own = own.fold(String::new(), |all, name| all + "|" + &name);
         let words = "passw(?:or)?d|passphrase|passcode|pwd|secret|token|api[_.-]?key|access[_.-]?key|credential|private[_.-]?key|signing[_.-]?key|encryption[_.-]?key|connection[_.-]?string|cookie|auth|bearer|jwt";
         let named = format!(r"(?i-u)([a-z0-9_.-]{{0,64}}(?:{words}{own})[a-z0-9_-]{{0,32}}){SIGN}");
         Some(Self {

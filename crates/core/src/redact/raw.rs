@@ -71,12 +71,11 @@ impl Look<'_> {
             match bytes[at] {
                 b'"' => {
                     let end = json_text::string_end(bytes, at);
-                    at = match bytes.get(json_text::skip_blanks(bytes, end)) {
-                        Some(b':') => self.entry(text, at..end, changes),
-                        _ => {
-                            self.string(text, at..end, changes);
-                            end
-                        }
+                    at = if bytes.get(json_text::skip_blanks(bytes, end)) == Some(&b':') {
+                        self.entry(text, at..end, changes)
+                    } else {
+                        self.string(text, at..end, changes);
+                        end
                     };
                 }
                 b'{' | b'}' | b'[' | b']' | b',' | b':' | b' ' | b'\t' | b'\n' | b'\r' => at += 1,

@@ -7,7 +7,7 @@ use super::*;
 const SECRET: &str = "Tr0ub4dor&3 \"é/";
 
 fn redactor() -> Redactor {
-    Redactor::builder().value(SECRET).value("4815162342").name("my-pin").build().unwrap()
+    Redactor::builder().value(SECRET).value("4815162342").names(["my-pin", "größe-pin"]).build().unwrap()
 }
 
 #[track_caller]
@@ -27,7 +27,7 @@ fn names_of_secrets() {
         apikey apiKey APIKey X-Api-Key api_keys OPENAI_API_KEY authorization Proxy-Authorization auth basic_auth \
         auth_header oauth credential credentials gcp_credentials private_key privateKey ssh_private_key private_key_pem \
         access_token accessTokens refresh_token session_token csrf_token id_token cookie cookies Set-Cookie jwt \
-        aws_secret_access_key access_key connectionString my-pin myPin MY_PIN token2";
+        aws_secret_access_key access_key connectionString my-pin myPin MY_PIN token2 größePin";
     for name in secret.split_whitespace() {
         assert!(redactor.is_secret_name(name), "{name}");
     }
@@ -171,6 +171,7 @@ fn names_in_running_text() {
         ("{'token': 'abc', 'n': 1}", "{'token': '***', 'n': 1}"),
         ("secret => 'abc'", "secret => '***'"),
         ("my-pin=1", "my-pin=***"),
+        ("größe-pin: 1", "größe-pin: ***"),
         ("token: a1b2c3d4", "token: ***"),
     ] {
         text(given, expected);
@@ -273,7 +274,7 @@ fn overlapping_secrets_leave_no_rest() {
 #[test]
 fn nothing_shows_the_values() {
     let builder = Redactor::builder().value(SECRET).name("my-pin");
-    assert_eq!(format!("{builder:?}"), r#"RedactorBuilder { names: 1, values: 1 }"#);
+    assert_eq!(format!("{builder:?}"), "RedactorBuilder { names: 1, values: 1 }");
     let shown = format!("{:?}", builder.build().unwrap());
     assert!(shown.contains("known_values: 1") && !shown.contains("Tr0ub"), "{shown}");
     let error = Redactor::builder().values(vec![SECRET; 10_001]).build().unwrap_err();

@@ -68,9 +68,10 @@ impl<'r> Walk<'r> {
                         name.push('*');
                     }
                     let hidden = self.redactor.is_secret_name(key) && !(item.is_null() || item.is_boolean());
-                    let item = match hidden {
-                        true => Value::from(MASK),
-                        false => self.value(item, self.declared.property(&schemas, key), depth + 1),
+                    let item = if hidden {
+                        Value::from(MASK)
+                    } else {
+                        self.value(item, self.declared.property(&schemas, key), depth + 1)
                     };
                     out.insert(name, item);
                 }

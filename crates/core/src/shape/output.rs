@@ -84,14 +84,13 @@ pub fn whole_text(result: &ToolResult) -> String {
 /// (a result that asks for input has no content either). Then give [`nothing_returned`] instead.
 pub fn is_nothing(result: &ToolResult) -> bool {
     let edit = Edit::of(result);
-    let empty = edit.keys().all(|key| match key {
+    edit.keys().all(|key| match key {
         "content" => edit.entry(key).is_none_or(|content| content.starts_with('[') && edit.blocks().is_empty()),
         "structuredContent" => edit.entry(key).is_none(),
         "resultType" => edit.entry(key).is_none_or(|kind| kind == "\"complete\""),
         "isError" | "_meta" => true,
         _ => false,
-    });
-    empty
+    })
 }
 
 /// The error in place of a result that is `null` or says nothing (case 23 of the OneRingAI reference).

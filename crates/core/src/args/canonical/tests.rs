@@ -94,7 +94,8 @@ fn rewritten(value: &Value) -> String {
             format!("[ {}\r]", items.iter().map(rewritten).collect::<Vec<_>>().join(" , "))
         }
         Value::String(text) => {
-            format!("\"{}\"", text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect::<String>())
+            let units = text.encode_utf16().fold(String::new(), |text, unit| text + &format!("\\u{unit:04X}"));
+            format!("\"{units}\"")
         }
         other => other.to_string(),
     }

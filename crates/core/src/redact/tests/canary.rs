@@ -16,7 +16,7 @@ fn escaped(text: &str) -> String {
 }
 
 fn units(text: &str) -> String {
-    text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect()
+    text.encode_utf16().fold(String::new(), |text, unit| text + &format!("\\u{unit:04x}"))
 }
 
 fn percent(text: &str, upper: bool, all: bool) -> String {
@@ -43,7 +43,7 @@ fn encodings(canary: &str) -> Vec<(String, String)> {
         whole(escaped(&percent(canary, true, false))),
         whole(percent(&percent(canary, true, false), true, false)),
         whole(percent(canary, true, false).replace("%20", "+")),
-        whole(canary.bytes().map(|byte| format!("{byte:02X}")).collect()),
+        whole(canary.bytes().fold(String::new(), |text, byte| text + &format!("{byte:02X}"))),
         whole(STANDARD.encode(canary)),
         whole(URL_SAFE_NO_PAD.encode(canary)),
         whole(percent(&STANDARD.encode(canary), true, false)),
