@@ -25,6 +25,7 @@ from .bench import (
     handle_in,
     http_request,
 )
+from .person import ONCE, Person
 
 OPERATOR, CALLER = "operator-key-1b2c3d4e5f", "caller-key-9a8b7c6d5e"
 
@@ -230,6 +231,42 @@ async def _scratch(setting: Setting, name: str) -> None:
             expect(not list(bench.files.glob("*side*.txt")), "written outside")
 
 
+async def _watch(setting: Setting, name: str) -> None:
+    """With `approvals.elicitation` off a client is not asked even if it could be; `watch` tells whoever is to answer."""
+    approvals = {"elicitation": False, "per_minute": 3, "most_open": 2}
+    async with setting.bench(name, approvals=approvals) as bench:
+        person = Person(ONCE)
+        async with bench.client("stdio", "legacy", person) as session:
+            async with bench.test("watch prints a request as it comes, and one that waits already"):
+                first = await _parks(bench, session, "waits already")
+                watching = await asyncio.create_subprocess_exec(
+                    *(bench.toolcrib.binary, "approvals", "watch", "--json", "--config", str(bench.toolcrib.config)),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=asyncio.subprocess.PIPE,
+                    env=bench.toolcrib.scratch.environment(),
+                    cwd=bench.toolcrib.scratch.home,
+                )
+                try:
+                    expect(watching.stdout, "no output")
+                    seen = [json.loads(await asyncio.wait_for(watching.stdout.readline(), 10))["id"]]
+                    second = await _parks(bench, session, "comes later")
+                    seen.append(json.loads(await asyncio.wait_for(watching.stdout.readline(), 10))["id"])
+                    expect(seen == [first, second], f"saw {seen}, not {[first, second]}")
+                finally:
+                    watching.kill()
+                    await watching.wait()
+                expect(not person.asked, "the client was asked")
+            async with bench.test("no more questions are open than are allowed"):
+                reply = await session.call(WIPE, {"what": "one too many"})
+                expect_refused(reply)
+                expect(len(await bench.waiting()) == 2, f"open: {await bench.waiting()}")
+                expect(bench.times(WIPE, "one too many") == 0, "it ran")
+            async with bench.test("no more questions a minute are put than are allowed"):
+                reply = await session.call(WIPE, {"what": "waits already"})
+                expect_refused(reply)
+                expect("minute" in reply.text, f"does not say so: {reply.text[:300]}")
+
+
 # --- restarts ---------------------------------------------------------------------------------------------------------
 
 
@@ -364,4 +401,5 @@ GROUPS: dict[str, Any] = {
     "untrusted": _untrusted,
     "scratch": _scratch,
     "command-line": _command_line,
+    "watch": _watch,
 }
