@@ -1,5 +1,7 @@
 //! The HTTP face, and where state is kept.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +16,10 @@ pub struct GatewayConfig {
     pub listen: String,
     /// Bearer keys of clients.
     pub keys: Vec<Secret>,
+    /// Bearer keys of clients by the name their callers go by, in records and in roles.
+    pub named_keys: BTreeMap<String, Secret>,
+    /// Bearer keys of operators, who may also answer approvals and read records over HTTP. Never give one to an agent.
+    pub operator_keys: Vec<Secret>,
     /// Values of `Host` that are taken beside the loopback names.
     pub allowed_hosts: Vec<String>,
     /// Values of `Origin` that are taken.
@@ -34,6 +40,8 @@ impl Default for GatewayConfig {
         Self {
             listen: "127.0.0.1:7332".to_owned(),
             keys: Vec::new(),
+            named_keys: BTreeMap::new(),
+            operator_keys: Vec::new(),
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             max_body_bytes: 4 * 1024 * 1024,

@@ -169,7 +169,7 @@ pub enum EffectWord {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RoleConfig {
-    /// Callers whose gateway key has this name have the role.
+    /// Callers whose gateway key goes by one of these names (`gateway.named_keys`) have the role.
     pub keys: Vec<String>,
     /// Calls that it may make.
     pub allow: Vec<String>,
