@@ -32,7 +32,7 @@ pub struct Approvals {
 pub struct GrantUse {
     /// The grant's handle.
     pub grant: String,
-    /// Whether the grant is good for a number of calls only. If not, taking is not needed.
+    /// Whether the grant is good for a number of calls only.
     pub must_take: bool,
     /// Who gave it.
     pub by: String,
@@ -111,10 +111,14 @@ impl Approvals {
     }
 
     /// Takes one use of a grant: true for exactly as many calls as it has uses. Call it when nothing but sending the
-    /// call is left. On false somebody else was first, or the grant was revoked: ask again, do not run the call.
+    /// call is left. On false somebody else was first, or the grant was revoked in the meantime: ask again, do not run
+    /// the call. A grant for any number of calls costs one look at the store's version.
     pub async fn consume(&self, used: &GrantUse, now_ms: u64) -> Result<bool, StoreError> {
         if !used.must_take {
-            return Ok(true);
+            let grants = self.current(now_ms).await?;
+            if !grants.partial {
+                return Ok(grants.holds(&used.grant));
+            }
         }
         self.store.take(&used.grant, now_ms).await
     }

@@ -1,6 +1,9 @@
 //! Grants in memory, read again whenever the store says that something changed.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use super::request::Grant;
 
@@ -17,17 +20,24 @@ pub(super) struct Grants {
     /// Whether any of them forbids.
     pub(super) denials: bool,
     by_tool: HashMap<String, Vec<Grant>>,
+    ids: HashSet<String>,
 }
 
 impl Grants {
     pub(super) fn new(version: Option<u64>, grants: Vec<Grant>) -> Arc<Self> {
         let partial = grants.len() >= MOST_GRANTS;
         let denials = grants.iter().any(|grant| !grant.allow);
+        let ids = grants.iter().map(|grant| grant.id.clone()).collect();
         let mut by_tool: HashMap<String, Vec<Grant>> = HashMap::new();
         for grant in grants.into_iter().take(MOST_GRANTS) {
             by_tool.entry(grant.tool.clone()).or_default().push(grant);
         }
-        Arc::new(Self { version, partial, denials, by_tool })
+        Arc::new(Self { version, partial, denials, by_tool, ids })
+    }
+
+    /// Whether a grant was in force when these were read.
+    pub(super) fn holds(&self, id: &str) -> bool {
+        self.ids.contains(id)
     }
 
     pub(super) fn of_tool(&self, tool: &str) -> &[Grant] {

@@ -508,6 +508,17 @@ async fn never_means_never() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_grant_revoked_before_the_call_leaves_is_not_used() {
+    for reach in [Reach::Once, Reach::Session, Reach::Always] {
+        let desk = Desk::new();
+        let grant = desk.settle(&delete(), &approve(reach)).await.grant.unwrap();
+        let Covered::Yes(used) = desk.covered(&delete()).await else { panic!() };
+        assert!(desk.again().approvals.revoke(&grant.id, &Responder::owner("terminal"), NOW).await.unwrap());
+        assert!(!desk.approvals.consume(&used, NOW).await.unwrap(), "{reach:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn new_questions_are_seen_once() {
     let desk = Desk::new();
     let other = desk.again();

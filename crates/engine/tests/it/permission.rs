@@ -170,6 +170,33 @@ fn opinions_are_combined() {
     check(all, &[(50, ask())], Allow);
 }
 
+/// Every two opinions at every two places and every trust level.
+#[test]
+fn no_denial_is_ever_lost() {
+    let verdicts = [Verdict::Abstain, allow(), ask(), deny(false), deny(true)];
+    let opinions: Vec<(i32, &Verdict)> = [5, 10, 15, 50, 100]
+        .into_iter()
+        .flat_map(|place| verdicts.iter().map(move |verdict| (place, verdict)))
+        .collect();
+    for level in [Trust::None, Trust::Configured, Trust::All] {
+        for first in &opinions {
+            for second in &opinions {
+                let policies = [first, second].map(|(place, verdict)| Says::new(*place, (*verdict).clone()) as _);
+                let found = word(&decide(&PolicyChain::new(policies.to_vec(), trust(level)), &harmless()));
+                let any = |verdict: &Verdict| first.1 == verdict || second.1 == verdict;
+                let told = format!("{level:?} {first:?} {second:?}: {found:?}");
+                assert_eq!(found == Hard, any(&deny(true)), "{told}");
+                let soft = any(&deny(false)) && !any(&deny(true));
+                assert!(!soft || found == if level == Trust::All { Soft } else { Ask }, "{told}");
+                let unopposed = !soft && !any(&deny(true));
+                assert!(!unopposed || found == Allow || level != Trust::All, "{told}");
+                assert!(!(unopposed && level == Trust::None && !any(&allow())) || found == Ask, "{told}");
+                assert!(!(unopposed && !any(&ask()) && any(&allow())) || found == Allow, "{told}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_hard_denial_ends_it() {
     let (first, second) = (Says::new(10, deny(true)), Says::new(20, allow()));

@@ -42,7 +42,7 @@ async fn parked(desk: &Desk) -> String {
 
 #[test]
 fn one_approval_is_one_run_however_calls_race() {
-    explore(500, || async {
+    explore(200, || async {
         let desk = Arc::new(desk());
         let id = parked(&desk).await;
         desk.approvals.answer(&id, &ONCE, &Responder::owner("terminal"), NOW).await.unwrap();
@@ -66,7 +66,7 @@ fn one_approval_is_one_run_however_calls_race() {
 
 #[test]
 fn one_answer_counts_however_answers_race() {
-    explore(300, || async {
+    explore(150, || async {
         let desk = Arc::new(desk());
         let id = parked(&desk).await;
         let answers = [ONCE, Answer::Deny { reach: Reach::Once }, ONCE].map(|answer| {
@@ -90,7 +90,7 @@ fn one_answer_counts_however_answers_race() {
 
 #[test]
 fn a_revoked_approval_runs_before_or_not_at_all() {
-    explore(300, || async {
+    explore(150, || async {
         let desk = Arc::new(desk());
         let id = parked(&desk).await;
         let by = Responder::owner("terminal");
