@@ -79,7 +79,7 @@ impl Journal {
                     claimed.earlier.outcome = claimed.earlier.outcome.or(record.outcome);
                 }
             }
-            Kind::Late | Kind::Asked | Kind::Answered | Kind::Grant | Kind::Breaker | Kind::Pruned => {}
+            Kind::Late | Kind::Asked | Kind::Answered | Kind::Grant | Kind::Breaker | Kind::Pruned | Kind::Gap => {}
         }
         self.records.push_back(StoredRecord { seq, hash, record });
         if self.records.len() > RECORDS {

@@ -54,7 +54,7 @@ pub(crate) fn append(connection: &Connection, record: &JournalRecord) -> Result<
                 .prepare_cached("UPDATE claims SET outcome = ?3 WHERE run = ?1 AND call = ?2 AND outcome IS NULL")?
                 .execute(params![record.run, signed(record.call), record.outcome.map(Outcome::word)])?;
         }
-        Kind::Late | Kind::Asked | Kind::Answered | Kind::Grant | Kind::Breaker | Kind::Pruned => {}
+        Kind::Late | Kind::Asked | Kind::Answered | Kind::Grant | Kind::Breaker | Kind::Pruned | Kind::Gap => {}
     }
     Ok(())
 }
