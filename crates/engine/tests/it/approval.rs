@@ -67,7 +67,7 @@ impl Drop for TakenBack<'_> {
 }
 
 impl Asker for Route {
-    fn route(&self) -> &str {
+    fn route(&self) -> &'static str {
         "client"
     }
 
@@ -525,17 +525,17 @@ async fn new_questions_are_seen_once() {
     let nth = |n: u64| delete().arguments(json!({ "n": n }));
     desk.ask(&nth(1), None).await;
     let mut watch = desk.approvals.watch(None);
-    assert!(watch.next(|| NOW).await.unwrap().request.arguments.contains("1"));
+    assert!(watch.next(|| NOW).await.unwrap().request.arguments.contains('1'));
     let (seen, _) = tokio::join!(watch.next(|| NOW), async {
         tokio::time::sleep(Duration::from_millis(30)).await;
         other.ask(&nth(2), None).await
     });
-    assert!(seen.unwrap().request.arguments.contains("2"));
+    assert!(seen.unwrap().request.arguments.contains('2'));
     // Nothing new: an answer is not a question.
     desk.settle(&nth(2), &ONCE).await;
     assert!(tokio::time::timeout(Duration::from_secs(5), watch.next(|| NOW)).await.is_err());
     other.ask(&nth(3), None).await;
-    assert!(watch.next(|| NOW).await.unwrap().request.arguments.contains("3"));
+    assert!(watch.next(|| NOW).await.unwrap().request.arguments.contains('3'));
     let mut elsewhere = desk.approvals.watch(Some("evil".into()));
     assert!(tokio::time::timeout(Duration::from_secs(5), elsewhere.next(|| NOW)).await.is_err());
 }

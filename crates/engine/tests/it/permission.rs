@@ -97,7 +97,7 @@ impl Says {
 }
 
 impl Policy for Says {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "scripted"
     }
 
@@ -370,6 +370,12 @@ fn user_rules() {
 
 #[test]
 fn roles() {
+    #[track_caller]
+    fn check(settings: PermissionSettings, roles: &[&str], tool: &str, want: Word) {
+        let call = Judged::new(tool, json!({}))
+            .with(|call| call.identity.roles = roles.iter().map(|role| (*role).to_owned()).collect());
+        super::permission::check(settings, &call, want);
+    }
     let lists = |allow: &[&str], deny: &[&str]| RoleLists { allow: patterns(allow), deny: patterns(deny) };
     let settings = || PermissionSettings {
         roles: BTreeMap::from([
@@ -379,12 +385,6 @@ fn roles() {
         ]),
         ..trust(Trust::None)
     };
-    #[track_caller]
-    fn check(settings: PermissionSettings, roles: &[&str], tool: &str, want: Word) {
-        let call = Judged::new(tool, json!({}))
-            .with(|call| call.identity.roles = roles.iter().map(|role| (*role).to_owned()).collect());
-        super::permission::check(settings, &call, want);
-    }
     check(settings(), &["developer"], "mcp:s/drop", Allow);
     // O105: one role's denial beats another's allowance, in either order.
     check(settings(), &["developer", "restricted"], "mcp:s/drop", Hard);

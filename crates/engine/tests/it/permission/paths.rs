@@ -34,12 +34,12 @@ fn disk() -> Disk {
 #[cfg(unix)]
 #[test]
 fn paths_stay_in_their_roots() {
-    let disk = disk();
-    let roots = || PermissionSettings { path_roots: Some(vec![disk.root.clone()]), ..trust(Trust::All) };
     #[track_caller]
     fn path(settings: PermissionSettings, path: &str, want: Word) {
         check(settings, &Judged::new("mcp:fs/read", json!({"path": path})), want);
     }
+    let disk = disk();
+    let roots = || PermissionSettings { path_roots: Some(vec![disk.root.clone()]), ..trust(Trust::All) };
     let at = |rest: &str| format!("{}/{rest}", disk.root);
     for (rest, want) in [
         ("", Allow),
