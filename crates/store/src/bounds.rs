@@ -5,6 +5,9 @@ use toolcrib_engine::StoreError;
 /// Most entries that a list gives, whatever limit was asked for.
 pub(crate) const LIST: usize = 10_000;
 
+/// Most bytes of results that a list of pending work gives, the first piece excepted: 64 MiB.
+pub(crate) const LIST_BYTES: usize = 64 * 1024 * 1024;
+
 /// Largest result kept under an idempotency key: 1 MiB. A larger one is not kept, the key is.
 pub(crate) const CLAIM_RESULT_BYTES: usize = 1024 * 1024;
 
@@ -25,6 +28,22 @@ pub(crate) const METADATA_BYTES: usize = 16 * 1024;
 
 /// Longest name of a run.
 const RUN_CHARS: usize = 64;
+
+/// Counts what a list gives and ends it when it has enough.
+#[derive(Default)]
+pub(crate) struct Given {
+    pieces: usize,
+    bytes: usize,
+}
+
+impl Given {
+    /// Whether a piece with a result of this many bytes is still given.
+    pub(crate) fn takes(&mut self, bytes: usize) -> bool {
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.pieces += 1;
+        self.pieces == 1 || self.bytes <= LIST_BYTES
+    }
+}
 
 /// Refuses what is longer than it may be.
 pub(crate) fn within(what: &str, bytes: usize, most: usize) -> Result<(), StoreError> {

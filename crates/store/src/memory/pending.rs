@@ -62,7 +62,13 @@ impl Pieces {
     fn list(&self, now_ms: u64, limit: usize, wanted: impl Fn(&Piece) -> bool) -> Vec<Pending> {
         let mut found: Vec<_> = self.pieces.values().filter(|kept| wanted(kept)).collect();
         found.sort_by_key(|kept| kept.piece.created_at_ms);
-        found.into_iter().take(limit.min(bounds::LIST)).map(|kept| kept.at(now_ms)).collect()
+        let mut given = bounds::Given::default();
+        found
+            .into_iter()
+            .take(limit.min(bounds::LIST))
+            .take_while(|kept| given.takes(kept.piece.result.as_ref().map_or(0, String::len)))
+            .map(|kept| kept.at(now_ms))
+            .collect()
     }
 
     fn prune(&mut self, before_ms: u64) -> u64 {

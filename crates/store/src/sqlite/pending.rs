@@ -210,7 +210,15 @@ fn list(connection: &Connection, filter: &PendingFilter, now_ms: u64) -> Result<
         conditions.join(" AND ")
     ))?;
     let rows = statement.query_map(rusqlite::params_from_iter(values), columns)?;
-    rows.map(|row| piece(row?, now_ms)).collect()
+    let (mut given, mut pieces) = (bounds::Given::default(), Vec::new());
+    for row in rows {
+        let row = row?;
+        if !given.takes(row.2.as_ref().map_or(0, String::len)) {
+            break;
+        }
+        pieces.push(piece(row, now_ms)?);
+    }
+    Ok(pieces)
 }
 
 /// Runs that have background work under way.

@@ -131,6 +131,8 @@ fn lock(folder: &Path, run: &str) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)?;
+    #[cfg(unix)]
+    fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
     let path = file_of(folder, run);
     for _ in 0..16 {
         let mut options = OpenOptions::new();

@@ -56,6 +56,7 @@ macro_rules! conformance {
             conformance!(@ $new, pending, a_piece_is_found_by_what_the_outside_calls_it);
             conformance!(@ $new, pending, an_owner_has_a_quota_of_unfinished_work);
             conformance!(@ $new, pending, work_is_listed_oldest_first_by_owner_state_and_kind);
+            conformance!(@ $new, pending, a_list_of_large_results_ends_early);
             conformance!(@ $new, pending, background_work_of_a_dead_process_is_lost);
             conformance!(@ $new, pending, finished_work_is_dropped_in_time);
             conformance!(@race $race, approvals, of_racing_answers_one_counts);

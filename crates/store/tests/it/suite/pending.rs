@@ -120,6 +120,16 @@ pub(crate) async fn work_is_listed_oldest_first_by_owner_state_and_kind(store: i
     }
 }
 
+pub(crate) async fn a_list_of_large_results_ends_early(store: impl Store) {
+    let large = "x".repeat(30 << 20);
+    for handle in ["a", "b", "c"] {
+        store.open(piece(handle, Background), 10, 1_000).await.unwrap();
+        store.settle(handle, large.clone(), 2_000).await.unwrap();
+    }
+    let filter = PendingFilter { limit: 10, ..PendingFilter::default() };
+    assert_eq!(store.list_pending(filter, 2_000).await.unwrap().len(), 2);
+}
+
 pub(crate) async fn background_work_of_a_dead_process_is_lost(store: impl Store) {
     store.open_run("alive").await.unwrap();
     for (handle, kind, run, expires) in [
