@@ -53,9 +53,6 @@ pub fn changes(old: &Config, new: &Config) -> ConfigChange {
     if old.audit != new.audit {
         change.restart.push("audit");
     }
-    if old.approvals != new.approvals {
-        change.restart.push("approvals");
-    }
     if old.store != new.store {
         change.restart.push("store");
     }

@@ -18,6 +18,7 @@ pub mod pending;
 pub mod permission;
 pub mod results;
 pub mod settings;
+pub mod stats;
 pub mod store;
 mod turns;
 mod view;

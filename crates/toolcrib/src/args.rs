@@ -45,6 +45,12 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Check configuration, sources and store, and say what is wrong.
     Doctor(LookArgs),
+    /// See what waits for a person's approval, and answer it.
+    Approvals(ApprovalsArgs),
+    /// Show what ran, export it, or check that the record is whole.
+    Audit(AuditArgs),
+    /// Show how often tools ran, how they ended and how long they took.
+    Stats(StatsArgs),
     /// Measure how well tools are found, on labelled queries.
     ///
     /// Needs no configuration and starts no server. A line of --tools is {"id","name","description","parameters","server"};
@@ -179,6 +185,134 @@ pub(crate) struct CallArgs {
     /// Whom calls are trusted to. Default: configured.
     #[arg(long, value_name = "LEVEL", value_enum)]
     pub(crate) trust: Option<TrustLevel>,
+    /// Idempotency key: with the same key a call runs once, and its result is given again.
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<String>,
+}
+
+/// `approvals`.
+#[derive(Debug, Args)]
+pub(crate) struct ApprovalsArgs {
+    /// What to do; without anything, what waits is listed.
+    #[command(subcommand)]
+    pub(crate) action: Option<ApprovalsAction>,
+    /// Configuration file; may be given several times, later ones win.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) config: Vec<PathBuf>,
+    /// Print one JSON document.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to do about approvals.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApprovalsAction {
+    /// List requests; those that wait, unless --all.
+    List {
+        /// Also those that were answered or expired.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show one request with everything it is about.
+    Show {
+        /// The request's handle, or the start of it.
+        id: String,
+    },
+    /// Let the call run.
+    Approve {
+        /// The request's handle, or the start of it.
+        id: String,
+        /// How far: this call once, the caller's session, or until revoked.
+        #[arg(long = "for", value_name = "REACH", value_enum, default_value_t = ReachArg::Once)]
+        reach: ReachArg,
+        /// Take the wider pattern with this number, as `show` lists them, instead of exactly these arguments.
+        #[arg(long, value_name = "N")]
+        pattern: Option<usize>,
+    },
+    /// Refuse the call.
+    Deny {
+        /// The request's handle, or the start of it.
+        id: String,
+        /// How far: this call, the caller's session, or always (never ask again).
+        #[arg(long = "for", value_name = "REACH", value_enum, default_value_t = ReachArg::Once)]
+        reach: ReachArg,
+    },
+    /// Wait for requests and print each as it comes; on a terminal, ask for the answer.
+    Watch,
+    /// List what has been granted.
+    Grants,
+    /// Take back what was granted.
+    Revoke {
+        /// The grant's handle, or the start of it.
+        id: String,
+    },
+    /// Give a suspended tool what it waits for.
+    Reply {
+        /// What the tool goes by: its correlation id.
+        correlation: String,
+        /// The answer; `-` reads it from standard input.
+        text: String,
+    },
+}
+
+/// How far an answer reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReachArg {
+    /// This call.
+    Once,
+    /// Until the caller's session ends.
+    Session,
+    /// Until it is revoked.
+    Always,
+}
+
+/// `audit`.
+#[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    /// Configuration file; may be given several times, later ones win.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Vec<PathBuf>,
+    /// Only this tool (mcp:SERVER/tool), or this source (mcp:SERVER/).
+    #[arg(long, value_name = "ID")]
+    pub(crate) tool: Option<String>,
+    /// Only calls that ended so: ok, tool_error, denied, invalid, timed_out, cancelled, unavailable, unknown.
+    #[arg(long, value_name = "WORD")]
+    pub(crate) outcome: Option<String>,
+    /// Only calls of this user.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// Only from this age (90s, 15m, 2h, 7d) or time on.
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<String>,
+    /// The last so many records.
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
+    pub(crate) limit: usize,
+    /// Go on printing records as they come, one JSON object a line.
+    #[arg(long, conflicts_with_all = ["export", "verify"])]
+    pub(crate) follow: bool,
+    /// Write all records that match to a new file, one JSON object a line; - writes to standard output.
+    #[arg(long, value_name = "FILE", conflicts_with = "verify")]
+    pub(crate) export: Option<String>,
+    /// Check that no record was changed, removed or inserted.
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// Print one JSON object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `stats`.
+#[derive(Debug, Args)]
+pub(crate) struct StatsArgs {
+    /// Configuration file; may be given several times, later ones win.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Vec<PathBuf>,
+    /// Calls from this age (90s, 15m, 2h, 7d) or time on.
+    #[arg(long, value_name = "WHEN", default_value = "7d")]
+    pub(crate) since: String,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `assemble`.

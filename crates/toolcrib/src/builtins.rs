@@ -11,7 +11,7 @@ use toolcrib_connect::{
 };
 use toolcrib_core::{Source, SourceState, ToolResult};
 use toolcrib_engine::{
-    Backend, BoxFuture, Hub, Invocation, InvokeError, KeyValueStore, ResultStore, SourceOptions,
+    Backend, BoxFuture, Hub, Invocation, InvokeError, KeyValueStore, SourceOptions,
     results::{self, ResultReader},
 };
 
@@ -24,14 +24,14 @@ const PRIVATE_NETWORKS: [&str; 6] =
 pub(crate) fn prepare(
     config: &BuiltinConfig,
     values: Arc<dyn KeyValueStore>,
-    results: Arc<dyn ResultStore>,
+    results: ResultReader,
 ) -> anyhow::Result<impl FnOnce(&Hub) + use<>> {
     let builtins = Builtins::new(settings(config)?, values);
     let mut definitions = vec![results::definition()];
     if config.enabled {
         definitions.extend(builtins.definitions().into_iter().filter(|definition| is_enabled(definition, config)));
     }
-    let backend = Arc::new(Builtin { builtins, results: ResultReader::new(results) });
+    let backend = Arc::new(Builtin { builtins, results });
     Ok(move |hub: &Hub| {
         hub.replace(Source::Builtin, SourceOptions::default(), backend, SourceState::Ready, definitions);
     })

@@ -1,6 +1,8 @@
 //! The commands, one file each. A command returns the exit code or an error that names what is wrong.
 
+pub(crate) mod approvals;
 pub(crate) mod assemble;
+pub(crate) mod audit;
 pub(crate) mod call;
 pub(crate) mod doctor;
 pub(crate) mod eval;
@@ -9,4 +11,5 @@ pub(crate) mod import;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod show;
+pub(crate) mod stats;
 pub(crate) mod tools;

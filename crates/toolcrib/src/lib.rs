@@ -22,7 +22,7 @@
 //! publisher.tools(SourceState::Ready, vec![serde_json::json!({"name": "greet"})], None, false);
 //!
 //! let engine = Engine::new(hub, EngineSettings::default(), None, vec![]);
-//! let report = engine.call(CallRequest::new("me__greet", None, Scope::default(), Door::Library)).await;
+//! let report = engine.call_report(CallRequest::new("me__greet", None, Scope::default(), Door::Library)).await;
 //! assert_eq!(report.outcome.word(), "ok");
 //! # }
 //! ```

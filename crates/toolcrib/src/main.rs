@@ -1,7 +1,10 @@
 //! The `toolcrib` command.
 
+mod api;
 mod args;
+mod asker;
 mod builtins;
+mod callers;
 mod commands;
 mod exit;
 mod print;
@@ -9,6 +12,7 @@ mod reload;
 mod service;
 mod settings;
 mod statics;
+mod stores;
 mod world;
 
 use std::{ffi::OsString, io::IsTerminal, process::ExitCode, time::Duration};
@@ -72,6 +76,9 @@ async fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Assemble(args) => Box::pin(commands::assemble::run(args)).await,
         Command::Explain(args) => Box::pin(commands::explain::run(args)).await,
         Command::Doctor(args) => Box::pin(commands::doctor::run(args)).await,
+        Command::Approvals(args) => Box::pin(commands::approvals::run(args)).await,
+        Command::Audit(args) => Box::pin(commands::audit::run(args)).await,
+        Command::Stats(args) => Box::pin(commands::stats::run(args)).await,
         Command::Eval(args) => commands::eval::run(&args),
         Command::Import(args) => commands::import::run(&args),
         Command::Completions { shell } => {

@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use toolcrib_core::Scope;
-use toolcrib_engine::{BoxFuture, CallReply, CallRequest, Door, Engine};
+use toolcrib_core::{Scope, ToolResult};
+use toolcrib_engine::{
+    BoxFuture, CallReply, CallRequest, Door, Engine, Identity,
+    approval::{AnswerOutcome, Responder},
+};
 use toolcrib_mcp::{
-    server::{Answer, Caller, ToolCall, ToolList, ToolService},
+    server::{self, Caller, Reply, Resumed, ToolCall, ToolList, ToolService},
     wire::RpcError,
 };
+
+use crate::{asker, callers::Callers};
 
 /// What every client is told. Fixed text: it is part of the prompt prefix that clients cache.
 const INSTRUCTIONS: &str = "This server gathers the tools of several servers. Only a few are listed; the others are found with tool_search, \
@@ -20,22 +25,61 @@ const MAX_RELAYED: usize = 2_000;
 /// Serves an engine's tools to MCP clients.
 pub(crate) struct EngineService {
     engine: Engine,
-    base: Scope,
+    callers: Arc<Callers>,
 }
 
 impl EngineService {
-    /// A service whose callers start from `base`, narrowed by who they are.
-    pub(crate) fn new(engine: Engine, base: Scope) -> Arc<Self> {
-        Arc::new(Self { engine, base })
+    /// A service for these callers.
+    pub(crate) fn new(engine: Engine, callers: Arc<Callers>) -> Arc<Self> {
+        Arc::new(Self { engine, callers })
     }
 
     fn scope(&self, caller: &Caller) -> Scope {
-        let mut scope = self.base.clone();
-        scope.user.clone_from(&caller.principal);
-        if scope.profile.is_none() {
-            scope.profile.clone_from(&caller.profile);
+        self.callers.scope(caller.principal.as_deref(), caller.profile.as_deref())
+    }
+
+    /// Takes the answer that a client brings with a call it sends again. Whether the call may run is then for the call
+    /// path to see: the answer counts for the request it belongs to, and that only covers the call that was shown.
+    async fn resume(&self, scope: &Scope, resumed: &Resumed) -> Option<ToolResult> {
+        let approvals = self.engine.approvals()?;
+        let now = crate::callers::now_ms();
+        let found = approvals.request(&resumed.state, Some(&scope.tenant), now).await.ok().flatten()?;
+        // The handle travelled through the client: it is worth nothing in anybody else's hands.
+        if found.request.principal.user != scope.user {
+            return None;
         }
-        scope
+        let refused = |why: &str| {
+            Some(ToolResult::error(format!(
+                "{} was not run: {why}. Do not retry or work around this.",
+                found.request.exposed
+            )))
+        };
+        let by = Responder::of_tenant("client", &scope.tenant);
+        match resumed.replies.get(asker::KEY)? {
+            Reply::Accept(content) => {
+                if let Err(error) = asker::question(&found.request).check(content) {
+                    return refused(&format!("the answer cannot be used: {error}"));
+                }
+                let answer = match asker::answer(&found.request, content) {
+                    Ok(answer) => answer,
+                    Err(error) => return refused(&error.to_string()),
+                };
+                let denied = matches!(answer, toolcrib_engine::approval::Answer::Deny { .. });
+                match approvals.answer(&found.request.id, &answer, &by, now).await {
+                    Ok(answered) if denied && answered.outcome == AnswerOutcome::Recorded => {
+                        refused("the person who was asked said no")
+                    }
+                    Ok(_) => None,
+                    Err(error) => refused(&error.to_string()),
+                }
+            }
+            Reply::Decline | Reply::Cancel => {
+                if let Err(error) = approvals.deny(&found.request.id, &by, now).await {
+                    tracing::warn!(%error, "a refusal could not be recorded");
+                }
+                refused("the person who was asked said no")
+            }
+        }
     }
 }
 
@@ -51,20 +95,31 @@ impl ToolService for EngineService {
         }
     }
 
-    fn call<'a>(&'a self, caller: &'a Caller, call: ToolCall) -> BoxFuture<'a, Result<Answer, RpcError>> {
+    fn call<'a>(&'a self, caller: &'a Caller, call: ToolCall) -> BoxFuture<'a, Result<server::Answer, RpcError>> {
         Box::pin(async move {
-            let request = CallRequest {
-                name: call.name,
-                arguments: call.arguments,
-                scope: self.scope(caller),
-                door: Door::Direct,
-                timeout: None,
-                cancel: call.cancel,
-                progress: call.progress,
-                meta: call.meta,
-            };
-            match self.engine.call(request).await.reply {
+            let scope = self.scope(caller);
+            if let Some(resumed) = &call.resumed
+                && let Some(refusal) = self.resume(&scope, resumed).await
+            {
+                return Ok(refusal.into());
+            }
+            let mut request = CallRequest::new(call.name, call.arguments, scope, Door::Direct);
+            request.identity = Arc::new(Identity {
+                session: caller.session.clone(),
+                roles: self.callers.roles(caller.principal.as_deref()),
+                ..Identity::default()
+            });
+            request.asker = if self.callers.may_ask() { asker::of_client(&call.asking) } else { None };
+            request.cancel = call.cancel;
+            request.progress = call.progress;
+            request.meta = call.meta;
+            match self.engine.call(request).await {
                 CallReply::Result(result) => Ok(result.into()),
+                CallReply::Question(request) => Ok(server::Answer::InputRequired {
+                    key: asker::KEY.to_owned(),
+                    question: asker::question(&request),
+                    state: request.id,
+                }),
                 CallReply::Protocol { code, message, data } => Err(RpcError {
                     code,
                     message,

@@ -1,5 +1,8 @@
 //! From configuration to the settings of the engine, the servers and the gateway.
 
+mod calls;
+mod permissions;
+
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use anyhow::{Context, anyhow};
@@ -16,12 +19,12 @@ use toolcrib_core::{
     search::RankerKind,
     select::{Allow, ListStage, Lists, Policy, ProfileStage, ServerFilter, ServerStage},
     selector::{Groups, Selector},
-    shape::ShapeLimits,
 };
-use toolcrib_engine::{CallLimits, EngineSettings, HubLimits, Permissions, SourceOptions, Trust};
+use toolcrib_engine::{EngineSettings, HubLimits, SourceOptions, Trust};
 use toolcrib_gateway::{AccessKey, GatewaySettings};
 use toolcrib_mcp::upstream::{EraChoice, Transport, UpstreamLimits, UpstreamSettings};
 
+pub(crate) use self::calls::{approvals, journal};
 use crate::args::SourceArgs;
 
 /// Settings of the engine. `default_trust` applies where the configuration names none.
@@ -100,26 +103,13 @@ pub(crate) fn engine(
             model::Ranker::Bm25 => RankerKind::Bm25,
         },
     };
-    let permissions = Permissions {
-        trust: config.permissions.trust.map_or(default_trust, trust),
-        allow: selectors(&config.permissions.allow, "permissions.allow", loaded)?,
-        groups,
-    };
-    let timeout =
-        |(name, server): (&String, &ServerConfig)| (Source::Mcp(name.clone()), millis(server.call_timeout_ms));
-    let limits = CallLimits {
-        source_timeouts: config.servers.iter().map(timeout).collect(),
-        shape: ShapeLimits {
-            max_chars: size(config.results.max_chars),
-            preview_chars: size(config.results.preview_chars),
-            max_bytes: size(config.limits.result_bytes),
-        },
-        keep_results: millis(config.results.keep_ms),
-        ..CallLimits::default()
-    };
+    let permissions = permissions::permissions(loaded, default_trust, groups.clone())?;
+    let admission = calls::admission(loaded, groups)?;
+    let limits = calls::limits(loaded)?;
+    let (results, redactor) = calls::results(config)?;
     let relayed = config.servers.iter().filter(|(_, server)| server.instructions);
     let relay_instructions = relayed.map(|(name, _)| Source::Mcp(name.clone())).collect();
-    Ok(EngineSettings { assemble, permissions, limits, relay_instructions })
+    Ok(EngineSettings { assemble, permissions, admission, limits, results, redactor, relay_instructions })
 }
 
 fn disclosure_problem(section: &str, problem: &disclosure::SettingsProblem) -> Diagnostic {
@@ -208,11 +198,14 @@ pub(crate) fn gateway(config: &Config, listen: SocketAddr) -> GatewaySettings {
         name: format!("key-{}", ContentHash::of_bytes(secret.expose().as_bytes()).base32(8)),
         secret: secret.expose().to_owned(),
     };
+    let named = gateway.named_keys.iter();
+    let named = named.map(|(name, secret)| AccessKey { name: name.clone(), secret: secret.expose().to_owned() });
     GatewaySettings {
         listen,
         hosts: gateway.allowed_hosts.clone(),
         origins: gateway.allowed_origins.clone(),
-        keys: gateway.keys.iter().map(key).collect(),
+        keys: gateway.keys.iter().map(key).chain(named).collect(),
+        operator_keys: gateway.operator_keys.iter().map(key).collect(),
         max_body: size(gateway.max_body_bytes),
         drain: millis(gateway.drain_timeout_ms),
         ..GatewaySettings::default()

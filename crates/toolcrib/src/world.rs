@@ -12,15 +12,23 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use toolcrib_config::{Config, Diagnostic, Loaded, Override, Process, Surroundings, changes, discover};
 use toolcrib_core::{Scope, Source, SourceState};
-use toolcrib_engine::{DefinitionStore, Engine, Hub, KeyValueStore, LogSink, ResultStore, Trust, View};
+use toolcrib_engine::{
+    Engine, Hub, LogSink, StoreError, Trust, View,
+    approval::Approvals,
+    journal::Journal,
+    pending::{PendingSettings, PendingWork},
+    results::ResultReader,
+    stats::Statistics,
+};
 use toolcrib_mcp::upstream::Upstream;
-use toolcrib_store::{MemoryStore, SqliteSettings, SqliteStore};
 
 use crate::{
     args::{DisclosureMode, SourceArgs, TrustLevel},
     builtins,
+    callers::Callers,
     exit::Exit,
     print, settings, statics,
+    stores::{self, StoreReport, Stores},
 };
 
 /// Everything that runs behind a command.
@@ -29,6 +37,10 @@ pub(crate) struct World {
     pub(crate) engine: Engine,
     /// The scope of the command line and the start of every client's.
     pub(crate) scope: Scope,
+    /// Who callers are.
+    pub(crate) callers: Arc<Callers>,
+    /// How calls went since the start.
+    pub(crate) statistics: Arc<Statistics>,
     /// What the stores said when they were opened.
     pub(crate) store: StoreReport,
     plan: Plan,
@@ -48,34 +60,26 @@ struct Plan {
     default_trust: Trust,
 }
 
-/// The stores, each as the trait that its users see.
-#[derive(Clone)]
-pub(crate) struct Stores {
-    definitions: Arc<dyn DefinitionStore>,
-    values: Arc<dyn KeyValueStore>,
-    results: Arc<dyn ResultStore>,
-}
-
-/// Where state is kept and what was said about it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct StoreReport {
-    /// The file, if it is one.
-    pub(crate) path: Option<PathBuf>,
-    /// Warnings and the reason why nothing is kept, if so.
-    pub(crate) findings: Vec<String>,
-}
-
 impl World {
-    /// Loads the configuration and starts its sources. Returns before they are ready. Within a runtime only.
-    pub(crate) fn start(flags: &SourceArgs, trust: Option<TrustLevel>) -> anyhow::Result<Self> {
-        Self::start_with(flags, trust, Trust::Configured)
+    /// Loads the configuration and starts its sources, to look at tools. Returns before they are ready.
+    pub(crate) async fn start(flags: &SourceArgs) -> anyhow::Result<Self> {
+        Self::start_with(flags, None, Trust::Configured, Purpose::Look).await
     }
 
-    /// The same, with the trust level that applies where nobody names one.
-    pub(crate) fn start_with(
+    /// The same, to call tools: with the journal, approvals, and the trust level that applies where nobody names one.
+    pub(crate) async fn start_to_call(
         flags: &SourceArgs,
         trust: Option<TrustLevel>,
         default_trust: Trust,
+    ) -> anyhow::Result<Self> {
+        Self::start_with(flags, trust, default_trust, Purpose::Call).await
+    }
+
+    async fn start_with(
+        flags: &SourceArgs,
+        trust: Option<TrustLevel>,
+        default_trust: Trust,
+        purpose: Purpose,
     ) -> anyhow::Result<Self> {
         let plan = Plan { flags: flags.clone(), overrides: overrides(flags, trust), default_trust };
         let loaded = plan.load()?;
@@ -84,13 +88,37 @@ impl World {
         for finding in &findings {
             print::note(format!("{}: {finding}", severity(finding)));
         }
-        let (stores, store) = open_stores(&loaded.config);
+        let (stores, mut store) = stores::open(&loaded.config);
+        let statistics = Arc::new(Statistics::default());
+        let hub = Hub::new(settings::hub(&loaded.config));
+        let mut builder = Engine::builder(hub.clone())
+            .settings(engine_settings)
+            .results(stores.results.clone())
+            .sink(Arc::new(LogSink))
+            .sink(statistics.clone());
+        let mut pending = None;
+        if purpose == Purpose::Call {
+            let work = PendingWork::new(stores.pending.clone(), PendingSettings::default());
+            builder = builder
+                .approvals(Arc::new(Approvals::new(stores.approvals.clone(), settings::approvals(&loaded.config))))
+                .pending(work.clone());
+            pending = Some(work);
+            match open_journal(&loaded.config, &stores).await {
+                Ok(None) => {}
+                Ok(Some(journal)) => builder = builder.journal(journal),
+                // Without a record nothing that may change anything runs, so there would be little to serve.
+                Err(error) => anyhow::bail!(
+                    "the journal cannot be opened: {error}; mend the store, or set audit.enabled to false"
+                ),
+            }
+        }
+        store.findings.dedup();
         for finding in &store.findings {
             print::note(format!("warning: {finding}"));
         }
-        let hub = Hub::new(settings::hub(&loaded.config));
-        let engine = Engine::new(hub.clone(), engine_settings, Some(stores.results.clone()), vec![Arc::new(LogSink)]);
-        builtins::prepare(&loaded.config.builtin, stores.values.clone(), stores.results.clone())?(&hub);
+        let engine = builder.build();
+        let reader = reader(&stores, pending.as_ref());
+        builtins::prepare(&loaded.config.builtin, stores.values.clone(), reader)?(&hub);
         statics::publish(&hub, &flags.catalog)?;
         let scope = Scope { profile: flags.profile.clone(), ..Scope::default() };
         // An unknown profile is told before anything is started.
@@ -99,8 +127,14 @@ impl World {
         for (name, server) in loaded.config.servers.iter().filter(|(_, server)| server.is_enabled()) {
             upstreams.insert(name.clone(), spawn(name, &loaded.config, server, &hub, &stores));
         }
+        if let Some(pending) = &pending
+            && let Err(error) = pending.recover().await
+        {
+            tracing::warn!(%error, "background work of processes that ended cannot be looked up");
+        }
+        let callers = Arc::new(Callers::new(scope.clone(), &loaded.config));
         let running = Mutex::new(Running { loaded, upstreams });
-        Ok(Self { engine, scope, store, plan, stores, running })
+        Ok(Self { engine, scope, callers, statistics, store, plan, stores, running })
     }
 
     /// What the command's own scope sees.
@@ -195,8 +229,8 @@ impl World {
         }
         let builtin = (loaded.config.builtin != running.loaded.config.builtin)
             .then(|| {
-                let Stores { values, results, .. } = self.stores.clone();
-                builtins::prepare(&loaded.config.builtin, values, results)
+                let reader = reader(&self.stores, self.engine.pending());
+                builtins::prepare(&loaded.config.builtin, self.stores.values.clone(), reader)
             })
             .transpose()?;
         // From here on nothing fails: either all of it is applied or none.
@@ -228,6 +262,10 @@ impl World {
             publish(hub);
         }
         self.engine.replace_settings(engine_settings);
+        self.callers.reload(&loaded.config);
+        if let Some(approvals) = self.engine.approvals() {
+            approvals.replace_settings(settings::approvals(&loaded.config));
+        }
         tracing::info!(added = ?change.added, removed = ?change.removed, changed = ?change.changed, "configuration reloaded");
         running.loaded = loaded;
         Ok(())
@@ -238,7 +276,45 @@ impl World {
         let upstreams = std::mem::take(&mut self.running.lock().await.upstreams);
         let all = upstreams.into_values().map(|upstream| async move { upstream.shutdown().await });
         futures_util::future::join_all(all).await;
+        if let Some(pending) = self.engine.pending() {
+            pending.shutdown(LAST_WORDS).await;
+        }
+        if let Some(journal) = self.engine.journal()
+            && let Err(error) = journal.shutdown(LAST_WORDS).await
+        {
+            print::note(format!("warning: {error}"));
+        }
     }
+}
+
+/// How long background work and the journal may take at the end.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// What the world is started for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// Looking at tools: nothing is recorded, nobody is asked.
+    Look,
+    /// Calling them.
+    Call,
+}
+
+async fn open_journal(config: &Config, stores: &Stores) -> Result<Option<Journal>, StoreError> {
+    if !config.audit.enabled {
+        return Ok(None);
+    }
+    Journal::open(stores.journal.clone(), settings::journal(config)).await.map(Some)
+}
+
+fn reader(stores: &Stores, pending: Option<&PendingWork>) -> ResultReader {
+    let reader = ResultReader::new(stores.results.clone());
+    pending.map_or(reader.clone(), |pending| reader.with_pending(pending.clone()))
+}
+
+/// The configuration that applies to a command without sources of its own.
+pub(crate) fn load(config: &[PathBuf]) -> anyhow::Result<Loaded> {
+    let flags = SourceArgs { config: config.to_vec(), ..SourceArgs::default() };
+    Ok(toolcrib_config::load(&config_files(&flags)?, &[], &Process)?)
 }
 
 impl Plan {
@@ -299,34 +375,6 @@ fn severity(finding: &Diagnostic) -> &'static str {
         toolcrib_config::Severity::Warning => "warning",
         toolcrib_config::Severity::Error => "error",
     }
-}
-
-/// Opens the store; where that is not possible nothing is kept, which is said, and everything else works.
-fn open_stores(config: &Config) -> (Stores, StoreReport) {
-    let path = match config.store.path.as_deref() {
-        Some(":memory:") => None,
-        Some(path) => Some(PathBuf::from(path)),
-        None => toolcrib_config::discover::state_home(&Process).map(|home| home.join("toolcrib/state.db")),
-    };
-    let Some(path) = path else { return (in_memory(), StoreReport::default()) };
-    let settings = SqliteSettings { max_result_bytes: config.results.keep_bytes, ..SqliteSettings::default() };
-    match SqliteStore::open_with(&path, &settings) {
-        Ok((store, warnings)) => {
-            let store = Arc::new(store);
-            let stores = Stores { definitions: store.clone(), values: store.clone(), results: store };
-            let findings = warnings.iter().map(ToString::to_string).collect();
-            (stores, StoreReport { path: Some(path), findings })
-        }
-        Err(error) => {
-            let finding = format!("nothing is kept: the store {} cannot be used ({error})", path.display());
-            (in_memory(), StoreReport { path: Some(path), findings: vec![finding] })
-        }
-    }
-}
-
-fn in_memory() -> Stores {
-    let store = Arc::new(MemoryStore::new());
-    Stores { definitions: store.clone(), values: store.clone(), results: store }
 }
 
 /// Replaces the progress line on a terminal; empty text clears it.

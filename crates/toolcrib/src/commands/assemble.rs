@@ -8,6 +8,7 @@ use toolcrib_core::{
     assemble::TokenReport,
     render::{KeyMap, Loss, Refused, Rendered, Target, TooManyTools, render},
 };
+use toolcrib_engine::View;
 
 use crate::{args::AssembleArgs, exit::Exit, print, world::World};
 
@@ -32,43 +33,25 @@ struct Assembled<'a> {
 
 pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
     let target: Target = args.target.parse()?;
-    let mut world = World::start(&args.look.sources, None)?;
+    let mut world = World::start(&args.look.sources).await?;
     world.scope.context_length = args.context_length;
     world.wait_all(args.look.wait).await;
     let view = world.view()?;
     let set = &view.set;
     let trace = world.engine.explain(&world.scope, "*")?;
+    let trace = trace
+        .iter()
+        .map(|explanation| {
+            let mut value = serde_json::to_value(explanation).unwrap_or_default();
+            value["sentence"] = explanation.sentence().into();
+            value
+        })
+        .chain(set.unmatched.iter().map(|(stage, selector)| {
+            json!({"warning": format!("the {stage} stage names '{selector}', which matches no tool")})
+        }))
+        .collect();
     let rendered = render(target, set.definitions.iter().map(|definition| &**definition));
-    let own_name: BTreeMap<&str, &str> =
-        rendered.names.iter().map(|(own, exposed)| (exposed.as_str(), own.as_str())).collect();
-    let assembled = Assembled {
-        target: target.name(),
-        tools: &rendered.tools,
-        name_map: set
-            .name_map()
-            .iter()
-            .map(|(name, id)| (own_name.get(name).copied().unwrap_or(name), id.to_string()))
-            .collect(),
-        key_maps: &rendered.key_maps,
-        tier: set.disclosure.tier,
-        listing_form: set.disclosure.form().word(),
-        tokens: set.tokens,
-        trace: trace
-            .iter()
-            .map(|explanation| {
-                let mut value = serde_json::to_value(explanation).unwrap_or_default();
-                value["sentence"] = explanation.sentence().into();
-                value
-            })
-            .chain(set.unmatched.iter().map(|(stage, selector)| {
-                json!({"warning": format!("the {stage} stage names '{selector}', which matches no tool")})
-            }))
-            .collect(),
-        losses: &rendered.losses,
-        refused: &rendered.refused,
-        too_many: rendered.too_many,
-        hash: set.hash.to_string(),
-    };
+    let assembled = assembled(&view, target, &rendered, trace);
     if args.look.json {
         print::json(&assembled)?;
     } else {
@@ -93,6 +76,36 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
     world.warn_about_sources();
     world.stop().await;
     Ok(Exit::Done)
+}
+
+/// The assembled tool set for the JSON API. Without the trace: a caller is not told of tools that are hidden from it.
+pub(crate) fn payload(view: &View, target: Target) -> anyhow::Result<Value> {
+    let rendered = render(target, view.set.definitions.iter().map(|definition| &**definition));
+    Ok(serde_json::to_value(assembled(view, target, &rendered, Vec::new()))?)
+}
+
+fn assembled<'v>(view: &'v View, target: Target, rendered: &'v Rendered, trace: Vec<Value>) -> Assembled<'v> {
+    let set = &view.set;
+    let own_name: BTreeMap<&str, &str> =
+        rendered.names.iter().map(|(own, exposed)| (exposed.as_str(), own.as_str())).collect();
+    Assembled {
+        target: target.name(),
+        tools: &rendered.tools,
+        name_map: set
+            .name_map()
+            .iter()
+            .map(|(name, id)| (own_name.get(name).copied().unwrap_or(name), id.to_string()))
+            .collect(),
+        key_maps: &rendered.key_maps,
+        tier: set.disclosure.tier,
+        listing_form: set.disclosure.form().word(),
+        tokens: set.tokens,
+        trace,
+        losses: &rendered.losses,
+        refused: &rendered.refused,
+        too_many: rendered.too_many,
+        hash: set.hash.to_string(),
+    }
 }
 
 /// What the target cannot take as it is. Single losses are for `--json`.

@@ -5,21 +5,23 @@ use std::io::{IsTerminal, Read};
 use anyhow::{Context, bail};
 use serde_json::{json, value::RawValue};
 use tokio_util::sync::CancellationToken;
-use toolcrib_engine::{CallReply, CallRequest, Door, Outcome};
+use toolcrib_engine::{CallReply, CallRequest, Door, Outcome, Trust};
 
-use crate::{args::CallArgs, exit::Exit, print, world::World};
+use crate::{args::CallArgs, asker, exit::Exit, print, world::World};
 
 /// Most bytes of arguments taken from standard input.
 const MAX_ARGUMENTS: u64 = 16 * 1024 * 1024;
 
 pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
     let arguments = read_arguments(args.arguments.as_deref())?;
-    let world = World::start(&args.look.sources, args.trust)?;
+    let world = World::start_to_call(&args.look.sources, args.trust, Trust::Configured).await?;
     world.wait_for_tool(&args.name, args.look.wait).await;
     let cancel = CancellationToken::new();
     let mut request = CallRequest::new(&args.name, arguments, world.scope.clone(), Door::Cli);
     request.cancel = cancel.clone();
-    let call = world.engine.call(request);
+    request.asker = asker::Terminal::if_attended();
+    request.idempotency_key = args.key;
+    let call = world.engine.call_report(request);
     let report = tokio::select! {
         report = call => report,
         _ = tokio::signal::ctrl_c() => {
@@ -53,6 +55,7 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
                 print::note(format!("{others} more content blocks that are not text; --json prints all."));
             }
         }
+        CallReply::Question(request) => print::note(print::clean(&request.description)),
         CallReply::Protocol { code, message, data } => {
             if args.look.json {
                 print::json(&json!({"error": {"code": code, "message": message, "data": data}}))?;

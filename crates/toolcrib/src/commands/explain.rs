@@ -3,7 +3,7 @@
 use crate::{args::ExplainArgs, exit::Exit, print, world::World};
 
 pub(crate) async fn run(args: ExplainArgs) -> anyhow::Result<Exit> {
-    let world = World::start(&args.look.sources, None)?;
+    let world = World::start(&args.look.sources).await?;
     world.wait_for_tool(&args.name, args.look.wait).await;
     let found = world.engine.explain(&world.scope, &args.name)?;
     if args.look.json {

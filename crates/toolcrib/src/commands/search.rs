@@ -11,7 +11,7 @@ use toolcrib_engine::View;
 use crate::{args::SearchArgs, exit::Exit, print, world::World};
 
 pub(crate) async fn run(args: SearchArgs) -> anyhow::Result<Exit> {
-    let world = World::start(&args.look.sources, None)?;
+    let world = World::start(&args.look.sources).await?;
     world.wait_all(args.look.wait).await;
     let query = args.query.join(" ");
     let mut request = json!({"queries": [query]});

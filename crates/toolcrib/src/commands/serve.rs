@@ -11,7 +11,7 @@ use toolcrib_gateway::Gateway;
 use toolcrib_mcp::server::{Caller, Server, ServerOptions, StdioOptions, serve_stdio};
 
 use crate::world::World;
-use crate::{args::ServeArgs, exit::Exit, print, reload, service::EngineService, settings, world};
+use crate::{api::Api, args::ServeArgs, exit::Exit, print, reload, service::EngineService, settings, world};
 
 pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     let shutdown = CancellationToken::new();
@@ -20,9 +20,9 @@ pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
 }
 
 async fn stdio(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Exit> {
-    let world = Arc::new(World::start_with(&args.sources, args.trust, Trust::Configured)?);
+    let world = Arc::new(World::start_to_call(&args.sources, args.trust, Trust::Configured).await?);
     let watching = tokio::spawn(reload::watch(world.clone(), args.sources.clone()));
-    let service = EngineService::new(world.engine.clone(), world.scope.clone());
+    let service = EngineService::new(world.engine.clone(), world.callers.clone());
     let server = Server::new(service, ServerOptions::default());
     let drain = Duration::from_millis(world.loaded().await.config.gateway.drain_timeout_ms);
     let options = StdioOptions { drain, ..StdioOptions::default() };
@@ -48,7 +48,7 @@ async fn http(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Ex
         .with_context(|| format!("'{listen}' leads to no address"))?;
     // Whoever is not on this machine gets nothing run without a rule that says so.
     let default_trust = if listen.ip().is_loopback() { Trust::Configured } else { Trust::None };
-    let world = Arc::new(World::start_with(&args.sources, args.trust, default_trust)?);
+    let world = Arc::new(World::start_to_call(&args.sources, args.trust, default_trust).await?);
     let config = world.loaded().await.config;
     if let Some(reason) = &config.gateway.unusable {
         world.stop().await;
@@ -63,8 +63,9 @@ async fn http(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Ex
     };
     let watching = tokio::spawn(reload::watch(world.clone(), args.sources.clone()));
     print::note(format!("listening on http://{}/mcp", bound.local_addr()));
-    let service = EngineService::new(world.engine.clone(), world.scope.clone());
-    let served = bound.serve(service, shutdown).await;
+    let service = EngineService::new(world.engine.clone(), world.callers.clone());
+    let api = Api::new(world.clone());
+    let served = bound.with_api(api).serve(service, shutdown).await;
     watching.abort();
     world.stop().await;
     served?;

@@ -6,7 +6,7 @@ use toolcrib_core::bridge;
 use crate::{args::ShowArgs, exit::Exit, print, world::World};
 
 pub(crate) async fn run(args: ShowArgs) -> anyhow::Result<Exit> {
-    let world = World::start(&args.look.sources, None)?;
+    let world = World::start(&args.look.sources).await?;
     world.wait_for_tool(&args.name, args.look.wait).await;
     let view = world.view()?;
     let request = bridge::read_describe(&json!({"names": [args.name]}))?;

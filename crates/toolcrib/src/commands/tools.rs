@@ -1,7 +1,9 @@
 //! `toolcrib tools`: the tools in effect.
 
 use serde::Serialize;
-use toolcrib_core::assemble::Standing;
+use serde_json::{Value, json};
+use toolcrib_core::{Catalog, assemble::Standing};
+use toolcrib_engine::View;
 
 use crate::{args::LookArgs, exit::Exit, print, world::World};
 
@@ -26,34 +28,11 @@ struct Report<'a> {
 }
 
 pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
-    let world = World::start(&args.sources, None)?;
+    let world = World::start(&args.sources).await?;
     world.wait_all(args.wait).await;
     let view = world.view()?;
     let catalog = world.engine.hub().catalog();
-    let rows: Vec<Row<'_>> = view
-        .set
-        .tools()
-        .iter()
-        .enumerate()
-        .map(|(position, tool)| {
-            let entry = catalog.sources().get(tool.source());
-            Row {
-                id: tool.id().to_string(),
-                name: view.set.name_map().name(position),
-                source: tool.source().to_string(),
-                disclosure: match view.set.standing(position) {
-                    Standing::Direct => "direct",
-                    Standing::Deferred => "deferred",
-                },
-                tokens: tool.definition_chars().div_ceil(4),
-                state: entry.map_or("down", |entry| entry.state.word()),
-                reason: entry.and_then(|entry| match &entry.state {
-                    toolcrib_core::SourceState::Down { reason } => Some(reason.clone()),
-                    _ => None,
-                }),
-            }
-        })
-        .collect();
+    let rows = rows(&view, &catalog);
     let quarantined = catalog.quarantined().count();
     let hidden = view.set.removed.len() + view.set.losers.len();
     if args.json {
@@ -88,4 +67,35 @@ pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
     let exit = world.exit_for_sources();
     world.stop().await;
     Ok(exit)
+}
+
+fn rows<'v>(view: &'v View, catalog: &Catalog) -> Vec<Row<'v>> {
+    view.set
+        .tools()
+        .iter()
+        .enumerate()
+        .map(|(position, tool)| {
+            let entry = catalog.sources().get(tool.source());
+            Row {
+                id: tool.id().to_string(),
+                name: view.set.name_map().name(position),
+                source: tool.source().to_string(),
+                disclosure: match view.set.standing(position) {
+                    Standing::Direct => "direct",
+                    Standing::Deferred => "deferred",
+                },
+                tokens: tool.definition_chars().div_ceil(4),
+                state: entry.map_or("down", |entry| entry.state.word()),
+                reason: entry.and_then(|entry| match &entry.state {
+                    toolcrib_core::SourceState::Down { reason } => Some(reason.clone()),
+                    _ => None,
+                }),
+            }
+        })
+        .collect()
+}
+
+/// The tools of a view as the JSON API lists them.
+pub(crate) fn listing(view: &View, catalog: &Catalog) -> Value {
+    json!({"tools": rows(view, catalog), "tokens": view.set.tokens})
 }

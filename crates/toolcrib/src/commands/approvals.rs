@@ -1,0 +1,278 @@
+//! `toolcrib approvals`: what waits for a person, and the person's answer. Works on the store alone, beside whatever serves.
+
+use std::{
+    io::{IsTerminal, Read},
+    sync::Arc,
+};
+
+use anyhow::{Context, bail};
+use serde_json::json;
+use toolcrib_core::ToolResult;
+use toolcrib_engine::{
+    approval::{Answer, AnswerOutcome, Approvals, Grant, Reach, RequestFilter, RequestState, Responder, StoredRequest},
+    pending::{PendingSettings, PendingWork},
+};
+
+use crate::{
+    args::{ApprovalsAction, ApprovalsArgs, ReachArg},
+    asker,
+    callers::now_ms,
+    exit::Exit,
+    print, settings, stores, world,
+};
+
+/// Most requests and grants that are listed.
+const LIMIT: usize = 1_000;
+/// Most bytes of a reply on standard input.
+const MAX_REPLY: u64 = 1024 * 1024;
+
+pub(crate) async fn run(args: ApprovalsArgs) -> anyhow::Result<Exit> {
+    let loaded = world::load(&args.config)?;
+    let stores = stores::open_existing(&loaded.config)?;
+    let approvals = Approvals::new(stores.approvals.clone(), settings::approvals(&loaded.config));
+    let me = Responder::owner("terminal");
+    let json = args.json;
+    match args.action.unwrap_or(ApprovalsAction::List { all: false }) {
+        ApprovalsAction::List { all } => list(&approvals, all, json).await,
+        ApprovalsAction::Show { id } => show(&find(&approvals, &id).await?, json),
+        ApprovalsAction::Approve { id, reach, pattern } => {
+            let request = find(&approvals, &id).await?;
+            let pattern = match pattern {
+                None => None,
+                Some(number) => {
+                    let offered = &request.request.patterns;
+                    let chosen = number.checked_sub(1).and_then(|index| offered.get(index));
+                    Some(
+                        chosen
+                            .with_context(|| format!("the request offers {} patterns; see `show`", offered.len()))?
+                            .clone(),
+                    )
+                }
+            };
+            answer(&approvals, &request, &Answer::Approve { reach: reach.into(), pattern }, &me, json).await
+        }
+        ApprovalsAction::Deny { id, reach } => {
+            let request = find(&approvals, &id).await?;
+            answer(&approvals, &request, &Answer::Deny { reach: reach.into() }, &me, json).await
+        }
+        ApprovalsAction::Watch => watch(&Arc::new(approvals), &me, json).await,
+        ApprovalsAction::Grants => grants(&approvals, json).await,
+        ApprovalsAction::Revoke { id } => revoke(&approvals, &id, &me).await,
+        ApprovalsAction::Reply { correlation, text } => {
+            let text = if text == "-" { read_reply()? } else { text };
+            let work = PendingWork::new(stores.pending, PendingSettings::default());
+            let delivery = work.resume("", &correlation, ToolResult::text(text)).await?;
+            print::note(format!("{} goes on with your answer", print::clean(&delivery.exposed)));
+            Ok(Exit::Done)
+        }
+    }
+}
+
+impl From<ReachArg> for Reach {
+    fn from(reach: ReachArg) -> Self {
+        match reach {
+            ReachArg::Once => Self::Once,
+            ReachArg::Session => Self::Session,
+            ReachArg::Always => Self::Always,
+        }
+    }
+}
+
+async fn list(approvals: &Approvals, all: bool, json: bool) -> anyhow::Result<Exit> {
+    let state = if all { None } else { Some(RequestState::Pending) };
+    let filter = RequestFilter { state, limit: LIMIT, ..RequestFilter::default() };
+    let found = approvals.list(filter, now_ms()).await?;
+    if json {
+        print::json(&found)?;
+        return Ok(Exit::Done);
+    }
+    if found.is_empty() {
+        print::note("nothing waits for an approval");
+        return Ok(Exit::Done);
+    }
+    let rows = found
+        .iter()
+        .map(|stored| {
+            let request = &stored.request;
+            vec![
+                request.id.clone(),
+                word(stored.state).to_owned(),
+                age(request.created_at_ms),
+                request.risk.word().to_owned(),
+                request.tool.to_string(),
+                request.principal.user.clone().unwrap_or_else(|| "-".to_owned()),
+                request.arguments.chars().take(80).collect(),
+            ]
+        })
+        .collect();
+    print::table(&["id", "state", "age", "risk", "tool", "who", "arguments"], rows);
+    if !all {
+        print::note("`toolcrib approvals approve ID` lets one run, `deny ID` refuses it, `show ID` tells more.");
+    }
+    Ok(Exit::Done)
+}
+
+fn show(stored: &StoredRequest, json: bool) -> anyhow::Result<Exit> {
+    if json {
+        print::json(stored)?;
+        return Ok(Exit::Done);
+    }
+    let request = &stored.request;
+    let who = request.principal.user.as_deref().unwrap_or("anybody on this machine");
+    print::line(format!("{}  {}", request.id, word(stored.state)));
+    print::line(print::clean(&request.description));
+    print::line(format!(
+        "tool:      {} (known as {})",
+        print::clean(&request.tool.to_string()),
+        print::clean(&request.exposed)
+    ));
+    print::line(format!("arguments: {}", print::clean(&request.arguments)));
+    print::line(format!("risk:      {}; asked because {}", request.risk.word(), print::clean(&request.reason)));
+    print::line(format!("for:       {}", print::clean(who)));
+    let reaches: Vec<&str> = request.offers.iter().map(|reach| reach_word(*reach)).collect();
+    print::line(format!("--for:     {}", reaches.join(", ")));
+    for (index, pattern) in request.patterns.iter().enumerate() {
+        print::line(format!("--pattern {}: {}", index + 1, asker::in_words(pattern)));
+    }
+    if let (Some(by), Some(at)) = (&stored.answered_by, stored.answered_at_ms) {
+        print::line(format!("answered by {}, {} ago", print::clean(by), age(at)));
+    }
+    Ok(Exit::Done)
+}
+
+async fn answer(
+    approvals: &Approvals,
+    stored: &StoredRequest,
+    answer: &Answer,
+    me: &Responder,
+    json: bool,
+) -> anyhow::Result<Exit> {
+    let answered = approvals.answer(&stored.request.id, answer, me, now_ms()).await?;
+    let (exit, text) = match answered.outcome {
+        AnswerOutcome::Recorded => (Exit::Done, "recorded".to_owned()),
+        AnswerOutcome::Settled(state) => (Exit::Failed, format!("too late: the request is {}", word(state))),
+        AnswerOutcome::Unknown => (Exit::Failed, "the request is gone".to_owned()),
+    };
+    if json {
+        let recorded = answered.outcome == AnswerOutcome::Recorded;
+        print::json(&json!({"id": stored.request.id, "recorded": recorded, "message": text, "grant": answered.grant}))?;
+    } else {
+        print::note(text);
+    }
+    Ok(exit)
+}
+
+async fn watch(approvals: &Arc<Approvals>, me: &Responder, json: bool) -> anyhow::Result<Exit> {
+    let attended = !json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let mut watch = approvals.watch(None);
+    loop {
+        let stored = tokio::select! {
+            stored = watch.next(now_ms) => stored?,
+            _ = tokio::signal::ctrl_c() => return Ok(Exit::Done),
+        };
+        if json {
+            print::line(serde_json::to_string(&stored)?);
+        } else if attended {
+            asker::show(&stored.request);
+            let line = tokio::task::spawn_blocking(|| {
+                let mut line = String::new();
+                std::io::stdin().read_line(&mut line).map(|_| line)
+            });
+            let answer = asker::choice(&stored.request, &line.await??)?;
+            self::answer(approvals, &stored, &answer, me, false).await?;
+        } else {
+            show(&stored, false)?;
+        }
+    }
+}
+
+async fn grants(approvals: &Approvals, json: bool) -> anyhow::Result<Exit> {
+    let found = approvals.grants(None, LIMIT, now_ms()).await?;
+    if json {
+        print::json(&found)?;
+        return Ok(Exit::Done);
+    }
+    if found.is_empty() {
+        print::note("nothing is granted");
+        return Ok(Exit::Done);
+    }
+    let row = |grant: &Grant| {
+        vec![
+            grant.id.clone(),
+            if grant.allow { "allow" } else { "never" }.to_owned(),
+            reach_word(grant.reach).to_owned(),
+            grant.tool.clone(),
+            asker::in_words(&grant.pattern),
+            grant.principal.user.clone().unwrap_or_else(|| "-".to_owned()),
+            grant.by.clone(),
+        ]
+    };
+    print::table(&["id", "what", "for", "tool", "covers", "who", "by"], found.iter().map(row).collect());
+    Ok(Exit::Done)
+}
+
+async fn revoke(approvals: &Approvals, id: &str, me: &Responder) -> anyhow::Result<Exit> {
+    let found = approvals.grants(None, LIMIT, now_ms()).await?;
+    let matching: Vec<&Grant> = found.iter().filter(|grant| grant.id.starts_with(id)).collect();
+    let grant = match matching.as_slice() {
+        [grant] => grant,
+        [] => bail!("no grant in force has the handle '{id}'"),
+        _ => bail!("several grants begin with '{id}'; write more of the handle"),
+    };
+    if approvals.revoke(&grant.id, me, now_ms()).await? {
+        print::note("revoked");
+        return Ok(Exit::Done);
+    }
+    print::note("it had ended already");
+    Ok(Exit::Failed)
+}
+
+/// The request whose handle begins like this.
+async fn find(approvals: &Approvals, id: &str) -> anyhow::Result<StoredRequest> {
+    if let Some(found) = approvals.request(id, None, now_ms()).await? {
+        return Ok(found);
+    }
+    let filter = RequestFilter { limit: LIMIT, ..RequestFilter::default() };
+    let mut found = approvals.list(filter, now_ms()).await?;
+    // Four characters are told apart by accident once in a million.
+    found.retain(|stored| id.len() >= 4 && stored.request.id.starts_with(id));
+    match found.len() {
+        0 => bail!("no request has the handle '{id}'; `toolcrib approvals list --all` shows them"),
+        1 => Ok(found.remove(0)),
+        _ => bail!("several requests begin with '{id}'; write more of the handle"),
+    }
+}
+
+fn read_reply() -> anyhow::Result<String> {
+    let mut text = String::new();
+    std::io::stdin().take(MAX_REPLY).read_to_string(&mut text).context("cannot read the answer from standard input")?;
+    Ok(text)
+}
+
+fn word(state: RequestState) -> &'static str {
+    match state {
+        RequestState::Pending => "waiting",
+        RequestState::Approved => "approved",
+        RequestState::Denied => "denied",
+        RequestState::Expired => "expired",
+    }
+}
+
+fn reach_word(reach: Reach) -> &'static str {
+    match reach {
+        Reach::Once => "once",
+        Reach::Session => "session",
+        Reach::Always => "always",
+    }
+}
+
+/// How long ago, in one figure.
+fn age(at_ms: u64) -> String {
+    let seconds = now_ms().saturating_sub(at_ms) / 1_000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}

@@ -1,0 +1,188 @@
+//! `toolcrib audit`: what ran, for whom, by whose leave, and whether the record is whole.
+
+use std::{fs::File, io::Write, time::Duration};
+
+use anyhow::{Context, bail};
+use jiff::{Timestamp, tz::TimeZone};
+use toolcrib_engine::{
+    Outcome,
+    journal::{JournalFilter, JournalStore, StoredRecord, verify},
+};
+
+use crate::{args::AuditArgs, exit::Exit, print, stores, world};
+
+/// Records read at a time.
+const PAGE: usize = 1_000;
+/// How often new records are looked for.
+const FOLLOW: Duration = Duration::from_millis(500);
+
+pub(crate) async fn run(args: AuditArgs) -> anyhow::Result<Exit> {
+    let loaded = world::load(&args.config)?;
+    let stores = stores::open_existing(&loaded.config)?;
+    let journal = stores.journal.as_ref();
+    if args.verify {
+        return check(journal, args.json).await;
+    }
+    let filter = filter(&args)?;
+    if let Some(path) = &args.export {
+        return export(journal, filter, path).await;
+    }
+    let records = journal.records(JournalFilter { newest: true, limit: args.limit, ..filter.clone() }).await?;
+    let mut after = records.last().map_or(filter.after, |record| record.seq);
+    show(&records, args.json)?;
+    while args.follow {
+        tokio::select! {
+            () = tokio::time::sleep(FOLLOW) => {}
+            _ = tokio::signal::ctrl_c() => break,
+        }
+        let records = journal.records(JournalFilter { after, limit: PAGE, ..filter.clone() }).await?;
+        after = records.last().map_or(after, |record| record.seq);
+        show(&records, true)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn filter(args: &AuditArgs) -> anyhow::Result<JournalFilter> {
+    Ok(JournalFilter {
+        since_ms: args.since.as_deref().map(since).transpose()?,
+        tool: args.tool.clone(),
+        outcome: args.outcome.as_deref().map(outcome).transpose()?,
+        user: args.user.clone(),
+        limit: PAGE,
+        ..JournalFilter::default()
+    })
+}
+
+/// A time given as an age (`90s`, `15m`, `2h`, `7d`) or as a date and time.
+pub(crate) fn since(text: &str) -> anyhow::Result<u64> {
+    let now = Timestamp::now();
+    let seconds = |unit: char| match unit {
+        's' => Some(1),
+        'm' => Some(60),
+        'h' => Some(3_600),
+        'd' => Some(86_400),
+        _ => None,
+    };
+    let age = text
+        .char_indices()
+        .next_back()
+        .and_then(|(at, unit)| Some((text[..at].parse::<i64>().ok()?, seconds(unit)?)))
+        .and_then(|(count, unit)| count.checked_mul(unit));
+    let instant = match age {
+        Some(age) if age >= 0 => now.as_millisecond().saturating_sub(age.saturating_mul(1_000)),
+        _ => text
+            .parse::<Timestamp>()
+            .with_context(|| format!("'{text}' is no time; write an age such as 2h or 7d, or 2026-11-30T08:00:00Z"))?
+            .as_millisecond(),
+    };
+    Ok(u64::try_from(instant).unwrap_or_default())
+}
+
+fn outcome(word: &str) -> anyhow::Result<Outcome> {
+    serde_json::from_value(word.into()).with_context(|| {
+        format!(
+            "'{word}' is no outcome; one of ok, tool_error, denied, invalid, timed_out, cancelled, unavailable, unknown"
+        )
+    })
+}
+
+async fn check(journal: &dyn JournalStore, json: bool) -> anyhow::Result<Exit> {
+    match verify(journal).await {
+        Ok(verified) => {
+            if json {
+                print::json(&verified)?;
+            } else if verified.records == 0 {
+                print::line("the journal is empty");
+            } else {
+                print::line(format!(
+                    "{} records, {} to {}, every link holds; the last hash is {}",
+                    verified.records,
+                    verified.first.unwrap_or_default(),
+                    verified.last.unwrap_or_default(),
+                    verified.head_hash
+                ));
+            }
+            Ok(Exit::Done)
+        }
+        Err(error) => {
+            print::note(error.to_string());
+            Ok(Exit::Failed)
+        }
+    }
+}
+
+async fn export(journal: &dyn JournalStore, mut filter: JournalFilter, path: &str) -> anyhow::Result<Exit> {
+    let mut out: Box<dyn Write> = if path == "-" {
+        Box::new(std::io::stdout().lock())
+    } else {
+        // A record of what happened is not written over.
+        Box::new(File::create_new(path).with_context(|| format!("cannot create {path}"))?)
+    };
+    let mut count = 0_usize;
+    loop {
+        let records = journal.records(filter.clone()).await?;
+        let Some(last) = records.last() else { break };
+        filter.after = last.seq;
+        for record in &records {
+            serde_json::to_writer(&mut out, record)?;
+            if let Err(error) = out.write_all(b"\n") {
+                bail!("cannot write {path}: {error}");
+            }
+        }
+        count += records.len();
+    }
+    out.flush()?;
+    if path != "-" {
+        print::note(format!("{count} records written to {path}"));
+    }
+    Ok(Exit::Done)
+}
+
+fn show(records: &[StoredRecord], json: bool) -> anyhow::Result<()> {
+    if json {
+        for record in records {
+            print::line(serde_json::to_string(record)?);
+        }
+        return Ok(());
+    }
+    let rows = records.iter().map(row).collect();
+    print::table(&["no", "time", "what", "tool", "outcome", "who", "ms", "by / why"], rows);
+    Ok(())
+}
+
+fn row(stored: &StoredRecord) -> Vec<String> {
+    let record = &stored.record;
+    let time = Timestamp::from_millisecond(i64::try_from(record.at_ms).unwrap_or(i64::MAX))
+        .map(|time| TimeZone::system().to_datetime(time).strftime("%Y-%m-%d %H:%M:%S").to_string())
+        .unwrap_or_default();
+    let why = [record.authority.as_deref(), record.reason.as_deref(), record.detail.as_deref()];
+    let why: Vec<&str> = why.into_iter().flatten().collect();
+    vec![
+        stored.seq.to_string(),
+        time,
+        record.kind.word().to_owned(),
+        record.tool.clone().unwrap_or_else(|| record.name.clone()),
+        record.outcome.map(Outcome::word).unwrap_or_default().to_owned(),
+        record.principal.user.clone().unwrap_or_else(|| "-".to_owned()),
+        if record.total_us == 0 { String::new() } else { format!("{:.1}", record.total_us as f64 / 1_000.0) },
+        why.join("; ").chars().take(160).collect(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_ages_or_dates() {
+        let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap();
+        for (text, age) in [("90s", 90), ("15m", 900), ("2h", 7_200), ("7d", 604_800), ("0s", 0)] {
+            let found = since(text).unwrap();
+            assert!(now - age * 1_000 <= found + 1 && found <= now - age * 1_000 + 5_000, "{text}");
+        }
+        assert_eq!(since("1970-01-01T00:00:01Z").unwrap(), 1_000);
+        for text in ["", "h", "2w", "-1h", "é", "yesterday", "99999999999999999999d"] {
+            assert!(since(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! `toolcrib stats`: how often tools ran, how they ended and how long they took, read from the journal.
+
+use toolcrib_engine::{
+    journal::JournalFilter,
+    stats::{Statistics, ToolStats},
+};
+
+use super::audit::since;
+use crate::{args::StatsArgs, exit::Exit, print, stores, world};
+
+/// Records read at a time.
+const PAGE: usize = 10_000;
+
+pub(crate) async fn run(args: StatsArgs) -> anyhow::Result<Exit> {
+    let loaded = world::load(&args.config)?;
+    let stores = stores::open_existing(&loaded.config)?;
+    let mut filter = JournalFilter { since_ms: Some(since(&args.since)?), limit: PAGE, ..JournalFilter::default() };
+    let mut records = Vec::new();
+    loop {
+        let page = stores.journal.records(filter.clone()).await?;
+        let Some(last) = page.last() else { break };
+        filter.after = last.seq;
+        records.extend(page.into_iter().map(|stored| stored.record));
+    }
+    let stats = Statistics::from_records(records);
+    if args.json {
+        print::json(&stats)?;
+        return Ok(Exit::Done);
+    }
+    if stats.totals.calls == 0 {
+        print::note("no calls are recorded in this time");
+        return Ok(Exit::Done);
+    }
+    let tools = stats.tools.iter().map(|tool| row(&tool.tool.to_string(), &tool.stats));
+    let more = [("(other tools)", &stats.other), ("(no such tool)", &stats.unresolved), ("all", &stats.totals)];
+    let more = more.into_iter().filter(|(_, stats)| stats.calls > 0).map(|(name, stats)| row(name, stats));
+    print::table(&["tool", "calls", "ok", "failed", "p50 ms", "p99 ms", "max ms"], tools.chain(more).collect());
+    Ok(Exit::Done)
+}
+
+fn row(name: &str, stats: &ToolStats) -> Vec<String> {
+    let failed: Vec<String> = stats.failed.iter().map(|(outcome, count)| format!("{count} {outcome}")).collect();
+    let ms = |us: u64| format!("{:.1}", us as f64 / 1_000.0);
+    vec![
+        name.to_owned(),
+        stats.calls.to_string(),
+        stats.ok.to_string(),
+        failed.join(", "),
+        ms(stats.total.p50_us),
+        ms(stats.total.p99_us),
+        ms(stats.total.max_us),
+    ]
+}

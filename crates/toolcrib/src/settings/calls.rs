@@ -1,0 +1,140 @@
+//! From the sections `calls`, `approvals`, `audit` and `results` to what the engine goes by.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use anyhow::Context;
+use toolcrib_config::{
+    Config, Loaded,
+    model::{self, RedactMode, UntrustedMark},
+};
+use toolcrib_core::{Source, breaker::BreakerPolicy, redact::Redactor, selector::Groups, shape::ShapeLimits};
+use toolcrib_engine::{
+    CallLimits, ResultSettings, Untrusted,
+    admit::{AdmissionSettings, Concurrency, RatePer, RateRule, RepeatSettings},
+    approval::ApprovalSettings,
+    journal::JournalSettings,
+};
+
+use super::{millis, selectors, size};
+
+pub(super) fn admission(loaded: &Loaded, groups: Groups) -> anyhow::Result<AdmissionSettings> {
+    let calls = &loaded.config.calls;
+    let mut rates = Vec::new();
+    for (index, rate) in calls.rates.iter().enumerate() {
+        let key = format!("calls.rates[{index}]");
+        rates.push(RateRule {
+            pattern: selectors(std::slice::from_ref(&rate.tool), &key, loaded)?,
+            per: match rate.per {
+                model::RatePer::Tool => RatePer::Tool,
+                model::RatePer::Source => RatePer::Source,
+                model::RatePer::User => RatePer::User,
+                model::RatePer::Tenant => RatePer::Tenant,
+                model::RatePer::Session => RatePer::Session,
+            },
+            limit: count(rate.limit),
+            window_ms: rate.window_ms,
+        });
+    }
+    Ok(AdmissionSettings {
+        breaker: breaker(&calls.breaker),
+        source_breaker: breaker(&calls.source_breaker),
+        rates,
+        concurrency: Concurrency {
+            tool: calls.concurrency.tool.map(count),
+            source: Some(count(calls.concurrency.source)),
+            user: calls.concurrency.user.map(count),
+            tenant: calls.concurrency.tenant.map(count),
+            ..Concurrency::default()
+        },
+        exclusive: selectors(&calls.exclusive, "calls.exclusive", loaded)?,
+        repeat: RepeatSettings {
+            warn_after: count(calls.repeat.warn_after),
+            refuse_after: count(calls.repeat.refuse_after),
+            volatile: calls.repeat.volatile.clone(),
+            ..RepeatSettings::default()
+        },
+        groups,
+        ..AdmissionSettings::default()
+    })
+}
+
+fn breaker(config: &model::BreakerConfig) -> Option<BreakerPolicy> {
+    config.enabled.then(|| BreakerPolicy {
+        failures: count(config.failures),
+        window_ms: config.window_ms,
+        open_ms: config.open_ms,
+        successes: count(config.successes),
+    })
+}
+
+pub(super) fn limits(loaded: &Loaded) -> anyhow::Result<CallLimits> {
+    let Config { servers, results, limits, calls, audit, .. } = &loaded.config;
+    let source_timeouts: BTreeMap<Source, Duration> =
+        servers.iter().map(|(name, server)| (Source::Mcp(name.clone()), millis(server.call_timeout_ms))).collect();
+    let mut tool_timeouts = Vec::new();
+    for (index, timeout) in calls.timeouts.iter().enumerate() {
+        let key = format!("calls.timeouts[{index}]");
+        let named = selectors(std::slice::from_ref(&timeout.tool), &key, loaded)?;
+        tool_timeouts.extend(named.into_iter().map(|selector| (selector, millis(timeout.ms))));
+    }
+    Ok(CallLimits {
+        default_timeout: millis(calls.timeout_ms),
+        source_timeouts,
+        tool_timeouts,
+        shape: ShapeLimits {
+            max_chars: size(results.max_chars),
+            preview_chars: size(results.preview_chars),
+            max_bytes: size(limits.result_bytes),
+        },
+        turn_chars: results.turn_chars.map(size),
+        keep_results: millis(results.keep_ms),
+        duplicates: millis(calls.duplicates_ms),
+        background: selectors(&calls.background, "calls.background", loaded)?,
+        idempotent: selectors(&calls.idempotent, "calls.idempotent", loaded)?,
+        journal_reads: audit.read_only,
+        ..CallLimits::default()
+    })
+}
+
+/// What is done to results, and the redactor for them and for everything that is recorded or shown of arguments.
+pub(super) fn results(config: &Config) -> anyhow::Result<(ResultSettings, Option<Arc<Redactor>>)> {
+    let settings = ResultSettings {
+        redact: config.results.redact != RedactMode::Off,
+        untrusted: match config.results.untrusted {
+            UntrustedMark::Off => Untrusted::Off,
+            UntrustedMark::Meta => Untrusted::Meta,
+            UntrustedMark::Text => Untrusted::Text,
+        },
+    };
+    let keys =
+        config.gateway.keys.iter().chain(&config.gateway.operator_keys).chain(config.gateway.named_keys.values());
+    let servers = config.servers.values().flat_map(|server| {
+        server.env.values().chain(server.headers.values()).chain(&server.bearer).chain(&server.inserted)
+    });
+    let known = keys.chain(servers).map(|secret| secret.expose().to_owned());
+    let redactor = Redactor::builder().values(known).build().context("secrets cannot be kept out of records")?;
+    Ok((settings, Some(Arc::new(redactor))))
+}
+
+/// How people are asked.
+pub(crate) fn approvals(config: &Config) -> ApprovalSettings {
+    let approvals = &config.approvals;
+    ApprovalSettings {
+        wait: millis(approvals.wait_ms),
+        open: millis(approvals.open_ms),
+        once: millis(approvals.once_ms),
+        session: millis(approvals.session_ms),
+        most_pending: size(approvals.most_open),
+        prompts_per_minute: count(approvals.per_minute),
+        ..ApprovalSettings::default()
+    }
+}
+
+/// How the journal is written.
+pub(crate) fn journal(config: &Config) -> JournalSettings {
+    JournalSettings { keep: Some(Duration::from_hours(24 * config.audit.days)), ..JournalSettings::default() }
+}
+
+fn count(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,96 @@
+//! Opening the state: one SQLite file behind the traits that its users see.
+
+use std::{path::PathBuf, sync::Arc};
+
+use toolcrib_config::{Config, Process, model::SyncMode};
+use toolcrib_engine::{
+    DefinitionStore, KeyValueStore, ResultStore, approval::ApprovalStore, journal::JournalStore, pending::PendingStore,
+};
+use toolcrib_store::{MemoryStore, SqliteSettings, SqliteStore, SyncLevel};
+
+/// The stores, each as the trait that its users see.
+#[derive(Clone)]
+pub(crate) struct Stores {
+    pub(crate) definitions: Arc<dyn DefinitionStore>,
+    pub(crate) values: Arc<dyn KeyValueStore>,
+    pub(crate) results: Arc<dyn ResultStore>,
+    pub(crate) approvals: Arc<dyn ApprovalStore>,
+    pub(crate) journal: Arc<dyn JournalStore>,
+    pub(crate) pending: Arc<dyn PendingStore>,
+}
+
+/// Where state is kept and what was said about it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StoreReport {
+    /// The file, if it is one.
+    pub(crate) path: Option<PathBuf>,
+    /// Warnings and the reason why nothing is kept, if so.
+    pub(crate) findings: Vec<String>,
+}
+
+/// Opens the store; where that is not possible nothing is kept, which is said, and everything else works.
+pub(crate) fn open(config: &Config) -> (Stores, StoreReport) {
+    let Some(path) = path(config) else { return (in_memory(), StoreReport::default()) };
+    match open_file(&path, config) {
+        Ok((store, findings)) => (store, StoreReport { path: Some(path), findings }),
+        Err(error) => {
+            let finding = format!("nothing is kept: the store {} cannot be used ({error})", path.display());
+            (in_memory(), StoreReport { path: Some(path), findings: vec![finding] })
+        }
+    }
+}
+
+/// Opens the store for a command that is about nothing else; a store that is not there is an error.
+pub(crate) fn open_existing(config: &Config) -> anyhow::Result<Stores> {
+    let Some(path) = path(config) else {
+        anyhow::bail!("there is no store: store.path is ':memory:', or there is no state folder to keep one in");
+    };
+    let (stores, findings) = open_file(&path, config)
+        .map_err(|error| anyhow::anyhow!("the store {} cannot be used: {error}", path.display()))?;
+    for finding in findings {
+        crate::print::note(format!("warning: {finding}"));
+    }
+    Ok(stores)
+}
+
+fn path(config: &Config) -> Option<PathBuf> {
+    match config.store.path.as_deref() {
+        Some(":memory:") => None,
+        Some(path) => Some(PathBuf::from(path)),
+        None => toolcrib_config::discover::state_home(&Process).map(|home| home.join("toolcrib/state.db")),
+    }
+}
+
+fn open_file(path: &std::path::Path, config: &Config) -> Result<(Stores, Vec<String>), toolcrib_engine::StoreError> {
+    let settings = SqliteSettings {
+        max_result_bytes: config.results.keep_bytes,
+        sync: match config.store.sync {
+            SyncMode::Normal => SyncLevel::Normal,
+            SyncMode::Full => SyncLevel::Full,
+        },
+        ..SqliteSettings::default()
+    };
+    let (store, warnings) = SqliteStore::open_with(path, &settings)?;
+    let store = Arc::new(store);
+    let stores = Stores {
+        definitions: store.clone(),
+        values: store.clone(),
+        results: store.clone(),
+        approvals: store.clone(),
+        journal: store.clone(),
+        pending: store,
+    };
+    Ok((stores, warnings.iter().map(ToString::to_string).collect()))
+}
+
+fn in_memory() -> Stores {
+    let store = Arc::new(MemoryStore::new());
+    Stores {
+        definitions: store.clone(),
+        values: store.clone(),
+        results: store.clone(),
+        approvals: store.clone(),
+        journal: store.clone(),
+        pending: store,
+    }
+}
