@@ -1,0 +1,35 @@
+//! The torture run: toolcrib is killed with SIGKILL again and again while calls that change something are under way,
+//! and afterwards the journal is held against what the tool server really did, as written down outside of toolcrib.
+//!
+//! By default a short run per door. The long one, which takes minutes and is therefore run without a time limit:
+//! `TOOLCRIB_TORTURE=1000 cargo test --release -p toolcrib --test torture -- --nocapture`. The seed is printed;
+//! `TOOLCRIB_SEED=N` repeats a run's decisions (not the machine's timing).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, reason = "tests")]
+#![cfg(target_os = "linux")]
+
+mod door;
+mod judge;
+mod processes;
+mod random;
+mod run;
+mod scene;
+mod upstream;
+
+use door::Kind;
+
+#[test]
+fn killed_under_load_over_stdio() {
+    run::torture(Kind::Stdio);
+}
+
+#[test]
+fn killed_under_load_over_http() {
+    run::torture(Kind::Http);
+}
+
+/// The tool server of the runs: the scene's configuration starts this program with this test's name and the file to
+/// write into. Does nothing when it is run as a test.
+#[test]
+fn upstream() {
+    upstream::serve_if_asked();
+}

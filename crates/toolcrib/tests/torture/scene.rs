@@ -1,0 +1,76 @@
+//! One folder with configuration, store and the file of executions; and the commands run in it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use super::door::Kind;
+
+pub(crate) struct Scene {
+    folder: tempfile::TempDir,
+}
+
+impl Scene {
+    pub(crate) fn new(kind: Kind) -> Self {
+        let folder = tempfile::Builder::new().prefix("toolcrib-torture-").tempdir().unwrap();
+        let text = |text: &Path| serde_json::to_string(text.to_str().unwrap()).unwrap();
+        let program = std::env::current_exe().unwrap();
+        // Over stdio nothing but approvals stands between a destructive call and its repetition; over HTTP the
+        // suppression of duplicates is on as well.
+        let duplicates = match kind {
+            Kind::Stdio => "duplicates_ms = 0",
+            Kind::Http => "",
+        };
+        let config = format!(
+            "[store]\npath = {store}\n\
+             [disclosure]\nenabled = 'off'\n\
+             [approvals]\nmost_open = 10000\nper_minute = 1000\n\
+             [calls]\n{duplicates}\n\
+             [servers.up]\ncommand = '/bin/sh'\nera = 'legacy'\n\
+             args = ['-c', 'exec \"$0\" \"$@\" 3>&1 >/dev/null', {program}, '--exact', 'upstream', {observed}]\n",
+            store = text(&folder.path().join("state.db")),
+            program = text(&program),
+            observed = text(&folder.path().join("observed")),
+        );
+        fs::write(folder.path().join("toolcrib.toml"), config).unwrap();
+        Self { folder }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Leaves the folder behind for a look.
+    pub(crate) fn keep(self) -> PathBuf {
+        self.folder.keep()
+    }
+
+    /// `toolcrib` with these words and this scene's configuration.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        command(self.folder(), words)
+    }
+
+    pub(crate) fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    /// The keys of all executions so far, in order.
+    pub(crate) fn observed(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.folder().join("observed")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+/// As [`Scene::command`], where only the folder is at hand.
+pub(crate) fn command(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_toolcrib"));
+    command.args(words).arg("--config").arg(folder.join("toolcrib.toml"));
+    command.current_dir(folder).env("XDG_CONFIG_HOME", folder).env("XDG_STATE_HOME", folder);
+    for name in ["TOOLCRIB_STORE", "TOOLCRIB_CONFIG", "TOOLCRIB_LOG"] {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::null());
+    command
+}
