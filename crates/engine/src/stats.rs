@@ -143,8 +143,8 @@ impl Statistics {
 
     /// Everything so far.
     pub fn snapshot(&self) -> StatsSnapshot {
-        let tools: Vec<_> = self.read();
-        snapshot::of(self.since_ms, tools, &self.other.lock().clone(), &self.unresolved.lock().clone())
+        let (tools, other, unresolved) = (self.read(), self.other.lock().clone(), self.unresolved.lock().clone());
+        snapshot::of(self.since_ms, tools, &other, &unresolved)
     }
 
     /// The same from a journal, for processes that did not see the calls themselves: outcomes, and calls that a dead

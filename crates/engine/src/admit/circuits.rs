@@ -68,8 +68,7 @@ pub(super) struct Circuits<L = Mutex<Table>> {
 
 impl<L: Lock<Table>> Circuits<L> {
     pub(super) fn new(clock: Clock) -> Self {
-        let table =
-            Table { circuits: Keyed::new(MAX_CIRCUITS), configured: HashMap::new(), changes: VecDeque::new() };
+        let table = Table { circuits: Keyed::new(MAX_CIRCUITS), configured: HashMap::new(), changes: VecDeque::new() };
         Self { clock, table: L::around(table), changed: AtomicUsize::new(0) }
     }
 

@@ -59,7 +59,7 @@ pub(super) struct Plans {
     settings: AdmissionSettings,
     repeat: Arc<RepeatSettings>,
     rates: Vec<Arc<Rate>>,
-    plans: RwLock<HashMap<ToolId, Arc<Plan>>>,
+    made: RwLock<HashMap<ToolId, Arc<Plan>>>,
 }
 
 impl Plans {
@@ -74,7 +74,7 @@ impl Plans {
                 kept.cloned().unwrap_or_else(|| Arc::new(Rate::new(rule.clone())))
             })
             .collect();
-        Self { repeat: Arc::new(settings.repeat.clone()), settings, rates, plans: RwLock::default() }
+        Self { repeat: Arc::new(settings.repeat.clone()), settings, rates, made: RwLock::default() }
     }
 
     pub(super) fn settings(&self) -> &AdmissionSettings {
@@ -82,7 +82,7 @@ impl Plans {
     }
 
     pub(super) fn plan(&self, tool: &Tool, exposed: &str) -> Arc<Plan> {
-        if let Some(plan) = self.plans.read().get(tool.id())
+        if let Some(plan) = self.made.read().get(tool.id())
             && plan.exposed == exposed
             && plan.hash == tool.hash()
             && plan.tags == tool.tags()
@@ -90,11 +90,11 @@ impl Plans {
             return plan.clone();
         }
         let plan = Arc::new(self.make(tool, exposed));
-        let mut plans = self.plans.write();
-        if plans.len() >= MAX_PLANS {
-            plans.clear();
+        let mut made = self.made.write();
+        if made.len() >= MAX_PLANS {
+            made.clear();
         }
-        plans.insert(tool.id().clone(), plan.clone());
+        made.insert(tool.id().clone(), plan.clone());
         plan
     }
 

@@ -50,9 +50,11 @@ impl Health {
         self.trouble.borrow().clone().map_or(Ok(()), Err)
     }
 
+    /// A quota says something about what was to be written, not about the store.
     pub(super) fn judge<T>(&self, result: &Result<T, StoreError>) {
         match result {
             Ok(_) => self.good(),
+            Err(StoreError::Quota(_)) => {}
             Err(error) => self.bad(error.clone()),
         }
     }

@@ -104,8 +104,13 @@ async fn write(shared: &Shared, items: &mut Vec<Item>) {
     }
     if !records.is_empty() {
         let accepted = records.len();
-        while shared.patiently(shared.store.append(records.clone())).await.is_err() {
-            tokio::time::sleep(shared.settings.retry_every).await;
+        if !append(shared, records.clone()).await {
+            // One of them is not acceptable; the others need not suffer for it.
+            for record in records {
+                if !append(shared, vec![record.clone()]).await && !append(shared, vec![record.shortened()]).await {
+                    shared.health.lose(1);
+                }
+            }
         }
         shared.health.queued.fetch_sub(accepted, std::sync::atomic::Ordering::Relaxed);
         tell_losses(shared).await;
@@ -123,13 +128,36 @@ async fn write(shared: &Shared, items: &mut Vec<Item>) {
     }
 }
 
+/// Appends, however many attempts it takes; false when the store will never take these.
+async fn append(shared: &Shared, records: Vec<JournalRecord>) -> bool {
+    loop {
+        match shared.patiently(shared.store.append(records.clone())).await {
+            Ok(()) => return true,
+            Err(StoreError::Quota(reason)) => {
+                tracing::warn!(reason, records = records.len(), "the store refuses journal records");
+                return false;
+            }
+            Err(StoreError::Failed { .. }) => tokio::time::sleep(shared.settings.retry_every).await,
+        }
+    }
+}
+
 /// Writes owed outcomes until none is left or one fails; returns when to try again.
 async fn pay(shared: &Shared) -> Instant {
     while let Some((record, claim)) = shared.owed.oldest() {
-        if shared.patiently(shared.store.finish(record, claim)).await.is_err() {
-            return Instant::now() + shared.settings.retry_every;
+        match shared.patiently(shared.store.finish(record.clone(), claim)).await {
+            Ok(()) => {
+                shared.owed.paid();
+                shared.sinks.offer(&record);
+            }
+            Err(StoreError::Quota(reason)) => {
+                // It was shortened already, or the store is out of its mind.
+                tracing::error!(reason, run = record.run, call = record.call, "the outcome of a call was lost");
+                shared.owed.paid();
+                shared.health.lose(1);
+            }
+            Err(StoreError::Failed { .. }) => return Instant::now() + shared.settings.retry_every,
         }
-        shared.owed.paid();
     }
     tell_losses(shared).await;
     Instant::now()
@@ -143,8 +171,9 @@ async fn tell_losses(shared: &Shared) {
     }
     let mut record = JournalRecord::new(Kind::Gap, now_ms(), shared.run.clone());
     record.detail = Some(format!("{lost} records were lost while the store could not be written"));
-    if shared.patiently(shared.store.append(vec![record])).await.is_err() {
-        shared.health.untell(lost);
+    match shared.patiently(shared.store.append(vec![record.clone()])).await {
+        Ok(()) => shared.sinks.offer(&record),
+        Err(_) => shared.health.untell(lost),
     }
 }
 
@@ -157,8 +186,9 @@ async fn prune(shared: &Shared) {
             tracing::info!(dropped, before_ms = before, "old journal records were dropped");
             let mut record = JournalRecord::new(Kind::Pruned, now_ms(), shared.run.clone());
             record.detail = Some(format!("{dropped} records from before {before} (Unix ms) were dropped"));
-            if let Err(error) = shared.patiently(shared.store.append(vec![record])).await {
-                tracing::warn!(%error, "that old records were dropped could not be recorded");
+            match shared.patiently(shared.store.append(vec![record.clone()])).await {
+                Ok(()) => shared.sinks.offer(&record),
+                Err(error) => tracing::warn!(%error, "that old records were dropped could not be recorded"),
             }
         }
         Err(error) => tracing::warn!(%error, "old journal records could not be dropped; tried again tomorrow"),

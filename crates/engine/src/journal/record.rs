@@ -140,6 +140,7 @@ impl JournalRecord {
 
 impl JournalRecord {
     /// The record that begins where `self`, an intent, left off: same run, call, principal and tool, another kind.
+    #[must_use]
     pub fn after(&self, kind: Kind, at_ms: u64) -> Self {
         Self {
             kind,
@@ -155,8 +156,32 @@ impl JournalRecord {
         }
     }
 
+    /// The same with every free text cut to 200 characters, for stores that find it too long: that a call ended, and how,
+    /// matters more than why.
+    #[must_use]
+    pub(super) fn shortened(&self) -> Self {
+        let cut = |text: &String| -> String { text.chars().take(200).collect() };
+        let optional = |text: &Option<String>| text.as_ref().map(cut);
+        Self {
+            principal: Principal {
+                tenant: cut(&self.principal.tenant),
+                user: optional(&self.principal.user),
+                agent: optional(&self.principal.agent),
+                session: optional(&self.principal.session),
+            },
+            tool: optional(&self.tool),
+            name: cut(&self.name),
+            reason: optional(&self.reason),
+            authority: optional(&self.authority),
+            trace: optional(&self.trace),
+            detail: optional(&self.detail),
+            ..self.clone()
+        }
+    }
+
     /// A result that arrived when its caller had already been told that there was none: of `self`, the intent or the
     /// outcome of that call. `output` is the digest of what arrived.
+    #[must_use]
     pub fn late(&self, at_ms: u64, outcome: Outcome, output: Option<String>, result_bytes: u64) -> Self {
         Self { outcome: Some(outcome), output, result_bytes, ..self.after(Kind::Late, at_ms) }
     }

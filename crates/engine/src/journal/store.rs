@@ -89,27 +89,23 @@ pub trait JournalStore: Send + Sync + 'static {
     /// must be told without clocks, and must end with the process however it ends.
     fn open_run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
     /// Intents without an outcome of runs whose process is gone, at most `limit`.
-    fn unfinished<'a>(&'a self, limit: usize) -> BoxFuture<'a, Result<Vec<Unfinished>, StoreError>>;
+    fn unfinished(&self, limit: usize) -> BoxFuture<'_, Result<Vec<Unfinished>, StoreError>>;
     /// Writes an intent durably, together with its claim. The claim of an expired key counts as none.
-    fn begin<'a>(
-        &'a self,
+    fn begin(
+        &self,
         intent: JournalRecord,
         claim: Option<Claim>,
         now_ms: u64,
-    ) -> BoxFuture<'a, Result<Begun, StoreError>>;
+    ) -> BoxFuture<'_, Result<Begun, StoreError>>;
     /// Writes an outcome durably, together with what is remembered of its claim.
-    fn finish<'a>(
-        &'a self,
-        outcome: JournalRecord,
-        claim: Option<ClaimResult>,
-    ) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn finish(&self, outcome: JournalRecord, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>>;
     /// Appends records in order, all or none.
-    fn append<'a>(&'a self, records: Vec<JournalRecord>) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn append(&self, records: Vec<JournalRecord>) -> BoxFuture<'_, Result<(), StoreError>>;
     /// Reads records.
-    fn records<'a>(&'a self, filter: JournalFilter) -> BoxFuture<'a, Result<Vec<StoredRecord>, StoreError>>;
+    fn records(&self, filter: JournalFilter) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>>;
     /// The place and hash that the oldest kept record is chained to: 0 and [`super::GENESIS`], unless pruned.
-    fn anchor<'a>(&'a self) -> BoxFuture<'a, Result<(u64, String), StoreError>>;
+    fn anchor(&self) -> BoxFuture<'_, Result<(u64, String), StoreError>>;
     /// Drops records from before `before_ms`, oldest first, never an intent without its outcome nor what follows it,
     /// and moves the anchor; returns how many.
-    fn prune_journal<'a>(&'a self, before_ms: u64) -> BoxFuture<'a, Result<u64, StoreError>>;
+    fn prune_journal(&self, before_ms: u64) -> BoxFuture<'_, Result<u64, StoreError>>;
 }

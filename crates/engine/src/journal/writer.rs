@@ -195,16 +195,10 @@ impl Journal {
     pub async fn note(&self, record: JournalRecord) -> Result<(), StoreError> {
         let shared = &self.inner.shared;
         shared.sinks.offer(&record);
-        let queued = &shared.health.queued;
-        queued.fetch_add(1, Ordering::Relaxed);
-        let given_up = |error| {
-            queued.fetch_sub(1, Ordering::Relaxed);
-            shared.health.lose(1);
-            Err(error)
-        };
+        let accepted = Accepted::count(&shared.health);
         let item = match self.inner.queue.try_send(Item::Record(Box::new(record))) {
-            Ok(()) => return shared.health.state(),
-            Err(TrySendError::Closed(_)) => return given_up(closed()),
+            Ok(()) => return accepted.queued(),
+            Err(TrySendError::Closed(_)) => return Err(closed()),
             Err(TrySendError::Full(item)) => item,
         };
         tokio::select! {
@@ -212,11 +206,11 @@ impl Journal {
             room = self.inner.queue.reserve() => match room {
                 Ok(room) => {
                     room.send(item);
-                    shared.health.state()
+                    accepted.queued()
                 }
-                Err(_) => given_up(closed()),
+                Err(_) => Err(closed()),
             },
-            error = shared.health.failing() => given_up(error),
+            error = shared.health.failing() => Err(error),
         }
     }
 
@@ -308,6 +302,30 @@ impl Journal {
     }
 }
 
+/// A record on its way into the queue. Dropped before it is there, it is lost, and counted as such.
+struct Accepted<'a>(Option<&'a Health>);
+
+impl<'a> Accepted<'a> {
+    /// Counted before it is queued, because it may be written at once.
+    fn count(health: &'a Health) -> Self {
+        health.queued.fetch_add(1, Ordering::Relaxed);
+        Self(Some(health))
+    }
+
+    fn queued(mut self) -> Result<(), StoreError> {
+        self.0.take().map_or(Ok(()), Health::state)
+    }
+}
+
+impl Drop for Accepted<'_> {
+    fn drop(&mut self) {
+        if let Some(health) = self.0 {
+            health.queued.fetch_sub(1, Ordering::Relaxed);
+            health.lose(1);
+        }
+    }
+}
+
 /// Writes an outcome or keeps it for later; returns what went wrong.
 async fn finish(shared: &Shared, outcome: JournalRecord, claim: Option<ClaimResult>) -> Option<StoreError> {
     let result = shared.store.finish(outcome.clone(), claim.clone()).await;
@@ -318,7 +336,8 @@ async fn finish(shared: &Shared, outcome: JournalRecord, claim: Option<ClaimResu
             None
         }
         Err(error) => {
-            shared.owe(outcome, claim);
+            let refused = matches!(error, StoreError::Quota(_));
+            shared.owe(if refused { outcome.shortened() } else { outcome }, claim);
             Some(error)
         }
     }

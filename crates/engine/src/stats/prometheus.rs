@@ -21,10 +21,23 @@ const MAX_LABEL: usize = 200;
 /// Where the rest is counted.
 const OTHER: &str = "other";
 
-/// Bounds of the duration histogram, microseconds.
-const BOUNDS_US: [u64; 14] = [
-    100, 500, 1_000, 5_000, 10_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000,
-    60_000_000,
+/// Bounds of the duration histogram, microseconds. The one above 60 s is for calls that ran into that time limit.
+const BOUNDS_US: [u64; 15] = [
+    100,
+    500,
+    1_000,
+    5_000,
+    10_000,
+    50_000,
+    100_000,
+    250_000,
+    500_000,
+    1_000_000,
+    2_500_000,
+    5_000_000,
+    10_000_000,
+    75_000_000,
+    600_000_000,
 ];
 
 impl Statistics {
@@ -45,10 +58,11 @@ impl Statistics {
     fn calls(&self, out: &mut String) {
         let mut tools = self.read();
         tools.sort_by(|a, b| b.1.calls().cmp(&a.1.calls()).then_with(|| a.0.cmp(&b.0)));
-        let (mut by_tool, mut by_source) = (BTreeMap::<&ToolId, &Counters>::new(), BTreeMap::<&Source, Histogram>::new());
-        let (mut other, mut other_source) = (self.other.lock().clone(), self.other.lock().total.clone());
+        let mut by_tool = BTreeMap::<&ToolId, &Counters>::new();
+        let mut by_source = BTreeMap::<&Source, Histogram>::new();
+        let mut other = self.other.lock().clone();
         other.merge(&self.unresolved.lock());
-        other_source.merge(&self.unresolved.lock().total);
+        let mut other_source = other.total.clone();
         {
             let mut labelled = self.labelled.lock();
             for (tool, counters) in &tools {
@@ -141,7 +155,12 @@ fn circuits(out: &mut String, breakers: &[BreakerReport]) {
 
 fn journal_gauges(out: &mut String, journal: &JournalStatus) {
     let gauges = [
-        ("toolcrib_journal_healthy", "gauge", "1 while the journal can be written.", u64::from(journal.error.is_none())),
+        (
+            "toolcrib_journal_healthy",
+            "gauge",
+            "1 while the journal can be written.",
+            u64::from(journal.error.is_none()),
+        ),
         ("toolcrib_journal_queued", "gauge", "Records that wait to be written.", journal.queued as u64),
         ("toolcrib_journal_capacity", "gauge", "Records that may wait to be written.", journal.capacity as u64),
         ("toolcrib_journal_owed", "gauge", "Outcomes that the store has not taken so far.", journal.owed as u64),

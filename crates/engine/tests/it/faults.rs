@@ -75,6 +75,14 @@ impl Shelf {
     }
 }
 
+/// Longest reason it takes, characters.
+pub(crate) const LONGEST: usize = 10_000;
+
+fn within(record: &JournalRecord) -> Result<(), StoreError> {
+    let long = record.reason.as_ref().is_some_and(|reason| reason.len() > LONGEST);
+    if long { Err(StoreError::Quota("a journal record is too long".into())) } else { Ok(()) }
+}
+
 fn push(state: &mut State, record: JournalRecord) {
     let (seq, hash) = state
         .records
@@ -92,7 +100,7 @@ impl JournalStore for Shelf {
         Box::pin(async { Ok(()) })
     }
 
-    fn unfinished<'a>(&'a self, limit: usize) -> BoxFuture<'a, Result<Vec<Unfinished>, StoreError>> {
+    fn unfinished(&self, limit: usize) -> BoxFuture<'_, Result<Vec<Unfinished>, StoreError>> {
         Box::pin(async move {
             let state = self.state.lock();
             let ended: HashSet<_> = state
@@ -113,14 +121,15 @@ impl JournalStore for Shelf {
         })
     }
 
-    fn begin<'a>(
-        &'a self,
+    fn begin(
+        &self,
         intent: JournalRecord,
         claim: Option<Claim>,
         _now_ms: u64,
-    ) -> BoxFuture<'a, Result<Begun, StoreError>> {
+    ) -> BoxFuture<'_, Result<Begun, StoreError>> {
         Box::pin(async move {
             self.writing().await?;
+            within(&intent)?;
             let mut state = self.state.lock();
             if let Some(claim) = claim {
                 let key = (claim.owner, claim.key);
@@ -141,13 +150,10 @@ impl JournalStore for Shelf {
         })
     }
 
-    fn finish<'a>(
-        &'a self,
-        outcome: JournalRecord,
-        claim: Option<ClaimResult>,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn finish(&self, outcome: JournalRecord, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             self.writing().await?;
+            within(&outcome)?;
             let mut state = self.state.lock();
             let (run, call, ended) = (outcome.run.clone(), outcome.call, outcome.outcome);
             if let Some(earlier) = state.claims.values_mut().find(|c| c.run == run && c.call == call) {
@@ -166,17 +172,20 @@ impl JournalStore for Shelf {
         })
     }
 
-    fn append<'a>(&'a self, records: Vec<JournalRecord>) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn append(&self, records: Vec<JournalRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             self.writing().await?;
+            records.iter().try_for_each(within)?;
             self.largest.fetch_max(records.len(), Ordering::SeqCst);
             let mut state = self.state.lock();
-            records.into_iter().for_each(|record| push(&mut state, record));
+            for record in records {
+                push(&mut state, record);
+            }
             Ok(())
         })
     }
 
-    fn records<'a>(&'a self, filter: JournalFilter) -> BoxFuture<'a, Result<Vec<StoredRecord>, StoreError>> {
+    fn records(&self, filter: JournalFilter) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>> {
         Box::pin(async move {
             let state = self.state.lock();
             let fits = |stored: &&StoredRecord| {
@@ -192,11 +201,11 @@ impl JournalStore for Shelf {
         })
     }
 
-    fn anchor<'a>(&'a self) -> BoxFuture<'a, Result<(u64, String), StoreError>> {
+    fn anchor(&self) -> BoxFuture<'_, Result<(u64, String), StoreError>> {
         Box::pin(async { Ok(self.state.lock().anchor.clone().unwrap_or((0, GENESIS.to_owned()))) })
     }
 
-    fn prune_journal<'a>(&'a self, before_ms: u64) -> BoxFuture<'a, Result<u64, StoreError>> {
+    fn prune_journal(&self, before_ms: u64) -> BoxFuture<'_, Result<u64, StoreError>> {
         Box::pin(async move {
             let mut state = self.state.lock();
             let old = state.records.iter().take_while(|stored| stored.record.at_ms < before_ms).count();

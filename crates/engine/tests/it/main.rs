@@ -1,6 +1,7 @@
 //! The engine with scripted backends: hub, views and the call path.
 #![allow(clippy::unwrap_used, clippy::needless_pass_by_value, reason = "tests")]
 
+mod admit;
 mod approval;
 mod call_path;
 mod faults;
@@ -11,3 +12,4 @@ mod judged;
 mod pending;
 mod permission;
 mod script;
+mod stats;

@@ -84,7 +84,9 @@ fn race(ends: &'static [End]) {
                     })
                 })
                 .collect();
-            tasks.into_iter().for_each(|task| task.join().unwrap());
+            for task in tasks {
+                task.join().unwrap();
+            }
             assert!(passed.load(Ordering::SeqCst) >= 1, "somebody is the probe");
             // Whatever happened, the place of the probe is free again.
             let closed = circuits.reports().iter().all(|report| report.snapshot.state == BreakerState::Closed);
@@ -118,7 +120,9 @@ fn a_tool_that_is_open_does_not_keep_the_probe_of_its_source() {
                     shuttle::thread::spawn(move || assert!(circuits.enter(path).is_err(), "the tool is open"))
                 })
                 .collect();
-            tasks.into_iter().for_each(|task| task.join().unwrap());
+            for task in tasks {
+                task.join().unwrap();
+            }
             assert!(circuits.enter(other).unwrap().is_probe());
         },
         200,
