@@ -1,5 +1,7 @@
 //! Reading shell text into simple commands: words, quotes, separators, redirections, substitutions.
 
+use std::collections::VecDeque;
+
 use super::{MAX_DEPTH, SimpleCommand, State, Word, wrapper};
 
 mod words;
@@ -235,10 +237,14 @@ impl<'s> Reader<'s> {
     /// Ends a simple command: takes keywords and assignments off its front and looks into it.
     fn finish(&mut self, draft: &mut Draft) {
         let Draft { tokens, writes } = std::mem::take(draft);
-        let timed = timed(&tokens);
-        let mut tokens = tokens.into_iter().skip(timed).peekable();
+        let mut tokens = VecDeque::from(tokens);
         let mut command = SimpleCommand { writes, ..SimpleCommand::default() };
-        while let Some(token) = tokens.next_if(|token| !token.quoted && is_keyword(&token.word.text)) {
+        loop {
+            while let passed @ 1.. = timed(&tokens) {
+                tokens.drain(..passed);
+            }
+            let keyword = tokens.front().is_some_and(|token| !token.quoted && is_keyword(&token.word.text));
+            let Some(token) = tokens.pop_front_if(|_| keyword) else { break };
             match token.word.text.as_str() {
                 "case" | "[[" => {
                     self.state.doubt();
@@ -246,22 +252,22 @@ impl<'s> Reader<'s> {
                 }
                 "function" => {
                     self.state.doubt();
-                    tokens.next();
+                    tokens.pop_front();
                 }
                 "coproc" => self.state.doubt(),
                 // The words are data; the commands stand between `do` and `done`. The variable is set.
                 "for" | "select" => {
-                    command.assignments.extend(tokens.next().map(|token| token.word.text));
-                    tokens.by_ref().for_each(drop);
+                    command.assignments.extend(tokens.pop_front().map(|token| token.word.text));
+                    tokens.clear();
                 }
                 _ => {}
             }
         }
-        while let Some(name) = tokens.peek().and_then(|token| token.sets.clone()) {
+        while let Some(name) = tokens.front().and_then(|token| token.sets.clone()) {
             command.assignments.push(name);
-            tokens.next();
+            tokens.pop_front();
         }
-        command.words = tokens.map(|token| token.word).collect();
+        command.words = tokens.into_iter().map(|token| token.word).collect();
         if command == SimpleCommand::default() {
             return;
         }
@@ -276,13 +282,13 @@ impl<'s> Reader<'s> {
 
 /// How many words to pass over for a `time` in front of a compound command (`time { …; }`); in front of a simple one it
 /// is a wrapper like others.
-fn timed(tokens: &[Token]) -> usize {
+fn timed(tokens: &VecDeque<Token>) -> usize {
     let plain = |at: usize| tokens.get(at).filter(|token| !token.quoted).map(|token| token.word.text.as_str());
     if plain(0) != Some("time") {
         return 0;
     }
-    let next = if plain(1) == Some("-p") { 2 } else { 1 };
-    if plain(next).is_some_and(is_keyword) { next } else { 0 }
+    let next = if matches!(plain(1), Some("-p" | "--")) { 2 } else { 1 };
+    if plain(next).is_some_and(|word| word == "time" || is_keyword(word)) { next } else { 0 }
 }
 
 fn is_keyword(text: &str) -> bool {

@@ -34,6 +34,10 @@ fn a_line_is_read_into_simple_commands() {
     reads("if true; then rm x; else ls; fi", true, &["true", "rm x", "ls"]);
     reads("while read l; do rm $l; done", true, &["read l", "rm $l"]);
     reads("for f in *.txt; do rm \"$f\"; done", true, &["", "rm $f"]);
+    reads("time time { rm x; }", true, &["rm x"]);
+    reads("! time -p { rm x; }", true, &["rm x"]);
+    reads("time time coproc rm x", false, &["rm x"]);
+    reads("time A=1 rm x", true, &["time A=1 rm x", "rm x"]);
     reads("time { rm x; }", true, &["rm x"]);
     reads("time -p if true; then rm x; fi", true, &["true", "rm x"]);
     reads("! rm x", true, &["rm x"]);

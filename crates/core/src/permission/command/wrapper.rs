@@ -257,7 +257,7 @@ fn unwrap(command: &mut SimpleCommand, wrapper: &Wrapper, name: &str, depth: usi
             } else if text != "-" || name != "env" {
                 at += usize::from(option_takes_next(text, wrapper, state));
             }
-        } else if matches!(name, "env" | "sudo" | "doas") && text.contains('=') {
+        } else if matches!(name, "env" | "sudo" | "doas" | "time") && text.contains('=') {
             let variable = text.split('=').next().unwrap_or_default().to_owned();
             command.assignments.push(variable);
             options = false;
