@@ -156,6 +156,10 @@ impl Door {
         let _ = self.stdin.as_mut().unwrap().write_all(format!("{line}\n").as_bytes());
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// SIGKILL, to this process only.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();

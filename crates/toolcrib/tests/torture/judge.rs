@@ -65,7 +65,8 @@ pub(crate) enum Rule {
     AnnouncedOnce,
     /// What the client was told to have run did run.
     Ran,
-    /// What the client was told to have run is `ok` in the journal.
+    /// What the client was told to have run is `ok` in the journal, where the reply waits for that: with an idempotency
+    /// key, and by approval. For others [`Rule::UnclearSaid`] holds.
     OkRecorded,
     /// What is `ok` in the journal did run.
     OkTrue,
@@ -108,14 +109,17 @@ pub(crate) struct Figures {
     pub(crate) unknown_ran: usize,
     /// Approved calls recorded as unknown.
     pub(crate) wipes_unknown: usize,
+    /// Calls whose good answer arrived and whose outcome was not written before the kill.
+    pub(crate) answered_unknown: usize,
 }
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { executed, wiped, records, intents, ok, unknown, unknown_ran, wipes_unknown } = self;
+        let Self { executed, wiped, records, intents, ok, unknown, unknown_ran, wipes_unknown, answered_unknown } =
+            self;
         write!(
             f,
-            "{executed} executed ({wiped} by approval), {records} records of {intents} intents: {ok} ok, {unknown} unknown ({unknown_ran} of them ran; {wipes_unknown} approved ones)"
+            "{executed} executed ({wiped} by approval), {records} records of {intents} intents: {ok} ok, {unknown} unknown ({unknown_ran} of them ran; {wipes_unknown} approved ones; {answered_unknown} had been answered)"
         )
     }
 }
@@ -174,7 +178,9 @@ pub(crate) fn judge(sent: &[Sent], observed: &[String], lines: &[Line]) -> (Figu
         must(if call.tool == "wipe" { Rule::Approved } else { Rule::Once }, ran <= most);
         must(Rule::Announced, ran <= announced.len());
         must(Rule::Ran, call.oks == 0 || ran > 0);
-        must(Rule::OkRecorded, call.oks == 0 || ok > 0);
+        let waits = call.tool == "wipe" || call.idempotency.is_some();
+        must(Rule::OkRecorded, !waits || call.oks == 0 || ok > 0);
+        figures.answered_unknown += usize::from(call.oks > 0 && ok == 0);
         must(Rule::OkTrue, ok <= ran);
         must(Rule::UnclearSaid, ran <= ok + unclear);
         must(Rule::KeyLeavesOnce, call.idempotency.is_none() || ok + unclear <= 1);

@@ -3,7 +3,7 @@
 //!
 //! By default a short run per door. The long one, which takes minutes and is therefore run without a time limit:
 //! `TOOLCRIB_TORTURE=1000 cargo test --release -p toolcrib --test torture -- --nocapture`. The seed is printed;
-//! `TOOLCRIB_SEED=N` repeats a run's decisions (not the machine's timing).
+//! `TOOLCRIB_SEED=N` repeats a run's decisions (not the machine's timing), `TOOLCRIB_BIN=PATH` runs another toolcrib than the one just built.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, reason = "tests")]
 #![cfg(target_os = "linux")]
 

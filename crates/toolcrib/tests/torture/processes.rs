@@ -10,27 +10,37 @@ use std::{
 pub(crate) const LONGEST: Duration = Duration::from_secs(5);
 
 /// A process, told apart from a later one with the same number by its start time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Process {
     id: u32,
     started: String,
     command: String,
 }
 
+impl Process {
+    /// The same process, though it may run another program by now.
+    fn is(&self, other: &Self) -> bool {
+        (self.id, &self.started) == (other.id, &other.started)
+    }
+}
+
 /// Processes that outlived their toolcrib so far.
 #[derive(Default)]
 pub(crate) struct Orphans {
     since: Vec<(Process, Instant)>,
+    /// How many there were.
+    pub(crate) seen: u64,
     pub(crate) longest: Duration,
 }
 
 impl Orphans {
-    /// Notes everything that runs in this scene now, when its toolcrib has just been killed.
-    pub(crate) fn note(&mut self, scene: &Path) {
-        let now = Instant::now();
+    /// Notes everything that runs in this scene now, except its toolcrib `main`: right before that is killed, and after,
+    /// for what it started in between.
+    pub(crate) fn note(&mut self, scene: &Path, main: u32) {
         for process in of_scene(scene) {
-            if !self.since.iter().any(|(known, _)| *known == process) {
-                self.since.push((process, now));
+            if process.id != main && !self.since.iter().any(|(known, _)| known.is(&process)) {
+                self.seen += 1;
+                self.since.push((process, Instant::now()));
             }
         }
     }
@@ -38,7 +48,7 @@ impl Orphans {
     /// Forgets those that have ended; says which have lived too long.
     pub(crate) fn check(&mut self) -> Result<(), String> {
         let (still, ended): (Vec<_>, Vec<_>) =
-            self.since.drain(..).partition(|(process, _)| read(process.id).is_some_and(|now| now == *process));
+            self.since.drain(..).partition(|(process, _)| read(process.id).is_some_and(|now| now.is(process)));
         self.since = still;
         for since in ended.iter().map(|(_, since)| since.elapsed()) {
             // Only as exact as it is looked at.

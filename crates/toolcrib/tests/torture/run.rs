@@ -115,7 +115,12 @@ impl Run {
                 return Err(format!("no call went well within {START:?}\n{}", door.said()));
             }
             while ready && self.under_way.len() < SIDE_BY_SIDE && self.not_before <= now {
-                self.send_one(round, &mut door, &mut new_wipes);
+                let call = self.send_one(round, &mut door, &mut new_wipes);
+                // Some die while an approval is being used up.
+                if self.sent[call].approvals > 0 && self.random.percent(30) {
+                    let soon = Instant::now() + Duration::from_micros(self.random.below(20_000));
+                    kill_at = Some(kill_at.map_or(soon, |at| at.min(soon)));
+                }
             }
             let wake = kill_at.unwrap_or(started + START).min(self.not_before.max(now + Duration::from_millis(1)));
             match self.events.1.recv_timeout(wake.saturating_duration_since(now)) {
@@ -136,8 +141,9 @@ impl Run {
                 }
             }
         }
+        self.orphans.note(self.scene.folder(), door.id());
         door.kill();
-        self.orphans.note(self.scene.folder());
+        self.orphans.note(self.scene.folder(), door.id());
         self.drain(round)?;
         self.orphans.check()
     }
@@ -159,7 +165,7 @@ impl Run {
         Ok(())
     }
 
-    fn send_one(&mut self, round: u32, door: &mut Door, new_wipes: &mut u32) {
+    fn send_one(&mut self, round: u32, door: &mut Door, new_wipes: &mut u32) -> usize {
         let call = match self.again.pop_front() {
             Some(call) => call,
             None => self.new_call(round, new_wipes),
@@ -173,6 +179,7 @@ impl Run {
         door.send(&outgoing);
         self.under_way.insert(id, call);
         self.count("sent");
+        call
     }
 
     fn new_call(&mut self, round: u32, new_wipes: &mut u32) -> usize {
@@ -307,6 +314,7 @@ impl Run {
             ("calls whose end is unknown", figures.unknown, rounds as usize),
             ("unknown ones that ran", figures.unknown_ran, rounds as usize / 4),
             ("approved calls that ran", figures.wiped, rounds as usize / 8),
+            ("processes left behind", self.orphans.seen as usize, rounds as usize),
         ];
         for (what, found, least) in sizes {
             if found < least {
@@ -342,20 +350,20 @@ impl Run {
                 }
             }
         }
+        self.orphans.note(self.scene.folder(), door.id());
         if !door.close() {
             return Err(format!("the last process did not end well\n{}", door.said()));
         }
-        self.orphans.note(self.scene.folder());
         self.orphans.wait()
     }
 }
 
 impl std::fmt::Display for Run {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let longest = self.orphans.longest;
+        let Orphans { seen, longest, .. } = self.orphans;
         write!(
             f,
-            "calls {}; {:?}; longest orphan {longest:?}; refusals {:?}",
+            "calls {}; {:?}; {seen} processes left behind, the longest seen for {longest:?}; refusals {:?}",
             self.sent.len(),
             self.tally,
             self.refusals

@@ -65,7 +65,8 @@ impl Scene {
 
 /// As [`Scene::command`], where only the folder is at hand.
 pub(crate) fn command(folder: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_toolcrib"));
+    let program = std::env::var_os("TOOLCRIB_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_toolcrib").into());
+    let mut command = Command::new(program);
     command.args(words).arg("--config").arg(folder.join("toolcrib.toml"));
     command.current_dir(folder).env("XDG_CONFIG_HOME", folder).env("XDG_STATE_HOME", folder);
     for name in ["TOOLCRIB_STORE", "TOOLCRIB_CONFIG", "TOOLCRIB_LOG"] {
