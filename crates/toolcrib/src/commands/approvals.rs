@@ -57,7 +57,7 @@ pub(crate) async fn run(args: ApprovalsArgs) -> anyhow::Result<Exit> {
         }
         ApprovalsAction::Watch => watch(&Arc::new(approvals), &me, json).await,
         ApprovalsAction::Grants => grants(&approvals, json).await,
-        ApprovalsAction::Revoke { id } => revoke(&approvals, &id, &me).await,
+        ApprovalsAction::Revoke { id } => revoke(&approvals, &id, &me, json).await,
         ApprovalsAction::Reply { correlation, text } => {
             let text = if text == "-" { read_reply()? } else { text };
             let work = PendingWork::new(stores.pending, PendingSettings::default());
@@ -211,20 +211,23 @@ async fn grants(approvals: &Approvals, json: bool) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-async fn revoke(approvals: &Approvals, id: &str, me: &Responder) -> anyhow::Result<Exit> {
+async fn revoke(approvals: &Approvals, id: &str, me: &Responder, json: bool) -> anyhow::Result<Exit> {
     let found = approvals.grants(None, LIMIT, now_ms()).await?;
-    let matching: Vec<&Grant> = found.iter().filter(|grant| grant.id.starts_with(id)).collect();
+    // As short as a request's: see `find`.
+    let fits = |grant: &&Grant| grant.id == id || (id.len() >= 4 && grant.id.starts_with(id));
+    let matching: Vec<&Grant> = found.iter().filter(fits).collect();
     let grant = match matching.as_slice() {
         [grant] => grant,
         [] => bail!("no grant in force has the handle '{id}'"),
         _ => bail!("several grants begin with '{id}'; write more of the handle"),
     };
-    if approvals.revoke(&grant.id, me, now_ms()).await? {
-        print::note("revoked");
-        return Ok(Exit::Done);
+    let revoked = approvals.revoke(&grant.id, me, now_ms()).await?;
+    if json {
+        print::json(&json!({"id": grant.id, "revoked": revoked}))?;
+    } else {
+        print::note(if revoked { "revoked" } else { "it had ended already" });
     }
-    print::note("it had ended already");
-    Ok(Exit::Failed)
+    Ok(if revoked { Exit::Done } else { Exit::Failed })
 }
 
 /// The request whose handle begins like this.

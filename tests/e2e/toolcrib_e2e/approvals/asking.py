@@ -10,7 +10,7 @@ from ..gateway import call
 from ..report import expect
 from ..session import ERAS
 from .bench import LOGIN, LOOK, PUT, WIPE, Bench, Setting, expect_ran, expect_refused, handle_in, until
-from .person import ALWAYS, BROKEN, CANCEL, DECLINE, DENY, NEVER, ONCE, SESSION, Person, choose, values
+from .person import ALWAYS, BROKEN, CANCEL, DECLINE, DENY, FORBID, NEVER, ONCE, SESSION, Person, choose, values
 
 # A call that does not wait for the person is answered within this, in seconds.
 AT_ONCE = 1.0
@@ -19,8 +19,8 @@ GARBAGE: list[tuple[str, Any]] = [
     ("a word that was not offered", {"answer": "sure, go ahead"}),
     ("no text", {"answer": True}),
     ("nothing", {}),
-    ("another field", {"approve": "once"}),
-    ("a list", {"answer": ["once"]}),
+    ("another field", {"approve": ONCE}),
+    ("a list", {"answer": [ONCE]}),
 ]
 
 
@@ -34,6 +34,7 @@ def _asking(door: str, era: str) -> Any:
                 await _refusals(bench, session, person)
                 await _session(bench, session, person, door, era)
                 await _always(bench, session, person, door, era)
+                await _never(bench, session, person)
             expect(person.trouble is None, f"the person's client failed: {person.trouble}")
 
     return body
@@ -57,9 +58,11 @@ async def _answers(bench: Bench, session: Any, person: Person) -> None:
         for word in ("write_file", str(bench.file("shown.txt")), "what is written"):
             expect(word in question.message, f"no {word} in {question.message}")
         offered = values(question.requested_schema)
-        expect(any(ONCE in value for value in offered), f"offered {offered}")
-        expect(any(DENY in value for value in offered), f"offered {offered}")
-        expect(not any(ALWAYS in value for value in offered), f"offered for what may destroy something: {offered}")
+        expect({ONCE, DENY, FORBID} <= set(offered), f"offered {offered}")
+        person.will(DENY)
+        await session.call(WIPE, {"what": "shown"})
+        offered = values(person.first.requested_schema)
+        expect(ALWAYS not in offered, f"offered for what destroys something: {offered}")
     for door, made in (("by name", session.call), ("through the bridge", lambda *given: call(session, *given))):
         async with bench.test(f"approved once, the tool runs once ({door})"):
             person.will(ONCE, DENY)
@@ -116,7 +119,7 @@ async def _session(bench: Bench, session: Any, person: Person, door: str, era: s
     async with bench.test("approved for the session, the same call is not asked about again"):
         person.will(DENY)
         await session.call(WIPE, {"what": "for the session"})
-        if not any(SESSION in value for value in values(person.first.requested_schema)):
+        if SESSION not in values(person.first.requested_schema):
             # Requests of the modern era stand alone: over HTTP there is no session to hold on to.
             expect((door, era) == ("http", "modern"), "the session is not offered")
             return
@@ -130,6 +133,17 @@ async def _session(bench: Bench, session: Any, person: Person, door: str, era: s
         expect_refused(await session.call(WIPE, {"what": "for the session, and more"}))
         expect(len(person.asked) == 1, f"asked {len(person.asked)} times")
         expect(bench.times(WIPE, "for the session, and more") == 0, "the server was called")
+    async with bench.test("approved for the session and a folder: whatever is written there"):
+        person.will(f"{SESSION}_1")
+        expect_ran(await session.call("write_file", bench.writing("inner/one.txt")))
+        pattern = next(grant["pattern"] for grant in await bench.grants() if grant["tool"] == "builtin/write_file")
+        expect(pattern == {"kind": "within", "root": str(bench.file("inner"))}, f"granted {pattern}")
+        expect_ran(await session.call("write_file", bench.writing("inner/two.txt")))
+        expect(len(person.asked) == 1, f"asked {len(person.asked)} times for two calls")
+        for path in ("three.txt", "inner/../four.txt", "inner-too.txt"):
+            person.will(DENY)
+            expect_refused(await session.call("write_file", bench.writing(path)))
+            expect(len(person.asked) == 1 and not bench.file(path).exists(), f"{path} was covered")
     if door == "http":
         return
     async with bench.test("approved for the session, another session is asked"):
@@ -151,13 +165,22 @@ async def _always(bench: Bench, session: Any, person: Person, door: str, era: st
                 expect_ran(await second.call(PUT, {"what": "always"}))
             expect(not other.asked, "asked again in another session")
         granted = [grant for grant in await bench.grants() if grant["tool"] == "mcp:ledger/put"]
-        expect(len(granted) == 1 and granted[0]["reach"] == ALWAYS, f"granted {granted}")
+        expect(len(granted) == 1 and granted[0]["reach"] == "always", f"granted {granted}")
         await bench.done("revoke", granted[0]["id"])
         before = bench.times(PUT, "always")
         person.will(DENY)
         expect_refused(await session.call(PUT, {"what": "always"}))
         expect(len(person.asked) == 1, f"asked {len(person.asked)} times after the grant was revoked")
         expect(bench.times(PUT, "always") == before, "it ran after the grant was revoked")
+
+
+async def _never(bench: Bench, session: Any, person: Person) -> None:
+    async with bench.test("never: refused from then on, whatever the arguments, and nobody is asked"):
+        person.will(FORBID)
+        for what in ("never", "never", "never with this"):
+            expect_refused(await session.call(WIPE, {"what": what}))
+            expect(bench.times(WIPE, what) == 0, "it ran")
+        expect(len(person.asked) == 1, f"asked {len(person.asked)} times for three calls")
 
 
 def _unanswered(door: str) -> Any:

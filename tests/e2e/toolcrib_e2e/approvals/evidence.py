@@ -141,6 +141,16 @@ async def _calls(
     expect_ran(await alone.call(LOGIN, given))
     note("mcp:ledger/login", DIRECT, "ok")
 
+    # An approval by an operator, taken back before it is used.
+    handle = handle_in(await alone.call(LOGIN, {"user": "bob", "password": PASSWORD}))
+    note("mcp:ledger/login", DIRECT, "denied")
+    approve = {"answer": "approve", "reach": "session"}
+    answer = await http_request(url, "POST", f"/v1/approvals/{handle}", approve, key=OPERATOR)
+    expect(answer.status == 200, f"{answer.status} {answer.text[:200]}")
+    said.append(answer.text)
+    (granted,) = [grant for grant in await bench.grants() if grant["request"] == handle]
+    await bench.done("revoke", granted["id"])
+
     for made, door in ((alone.call(WIPE, {"what": "x"}), DIRECT), (call(alone, WIPE, {"what": "x"}), BRIDGE)):
         handle_in(await made)
         note("mcp:ledger/wipe", door, "denied")
@@ -178,14 +188,19 @@ async def _journal(bench: Bench, expected: Counter[tuple[str, str, str]], said: 
             if record["kind"] == "outcome" and record["mutating"] and record["outcome"] in ("ok", "tool_error"):
                 key = (record["run"], record["call"])
                 expect(announced.get(key, record["seq"]) < record["seq"], f"no intent before {record}")
-    async with bench.test("questions, answers and uses of approvals are recorded"):
+    async with bench.test("questions and answers are recorded, and by whose leave a call ran"):
         kinds = Counter(record["kind"] for record in records)
-        for kind in ("asked", "answered", "grant"):
+        for kind in ("asked", "answered"):
             expect(kinds[kind] > 0, f"no {kind} among {dict(kinds)}")
-        approved = [r for r in records if r["kind"] == "outcome" and r.get("tool") == "mcp:ledger/login"]
-        for record in approved:
-            if record["outcome"] == "ok":
+        for record in records:
+            if record["kind"] == "outcome" and record.get("tool") == "mcp:ledger/login" and record["outcome"] == "ok":
                 expect(record.get("authority"), f"nobody's leave: {record}")
+    async with bench.test("answers from the terminal and from operators are recorded"):
+        answered = [record for record in records if record["kind"] == "answered"]
+        for by in ("client", "terminal", "http:"):
+            expect([record for record in answered if by in json.dumps(record)], f"nothing by {by} in {answered}")
+    async with bench.test("what was granted and is taken back is recorded"):
+        expect([record for record in records if record["kind"] == "grant"], "no record of a grant that was revoked")
     async with bench.test("audit filters, exports and verifies"):
         for words, wanted in (
             (["--outcome", "denied"], lambda record: record.get("outcome") == "denied"),
@@ -266,7 +281,7 @@ def _counted(document: Any, expected: Counter[tuple[str, str, str]]) -> None:
     for (tool, outcome), count in _of_tools(expected).items():
         expect(tool in by_tool, f"no {tool} among {sorted(by_tool)}")
         row = by_tool[tool]
-        seen = row.get(outcome, (row.get("outcomes") or {}).get(outcome))
+        seen = row["ok"] if outcome == "ok" else row["failed"].get(outcome)
         expect(seen == count, f"{tool}: {outcome} {seen} times, not {count}: {row}")
 
 

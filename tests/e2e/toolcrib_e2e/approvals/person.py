@@ -11,7 +11,8 @@ from mcp.types import ElicitResult, ErrorData
 from ..report import expect
 
 FIELD = "answer"
-ONCE, SESSION, ALWAYS, DENY = "once", "session", "always", "deny"
+# The words of the form. `pattern` adds the number of a wider pattern to one of them.
+ONCE, SESSION, ALWAYS, DENY, FORBID = "approve_once", "approve_session", "approve_always", "deny", "never"
 DECLINE, CANCEL = "decline", "cancel"
 NEVER, BROKEN = "never answers", "broken"
 
@@ -28,9 +29,8 @@ def values(schema: dict[str, Any]) -> list[str]:
 
 def choose(schema: dict[str, Any], wanted: str) -> dict[str, Any]:
     """The form filled in."""
-    found = [value for value in values(schema) if wanted in value]
-    expect(len(found) == 1, f"{len(found)} choices for {wanted!r} among {values(schema)}")
-    return {FIELD: found[0]}
+    expect(wanted in values(schema), f"no {wanted!r} among {values(schema)}")
+    return {FIELD: wanted}
 
 
 class Person:
