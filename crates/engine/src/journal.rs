@@ -6,6 +6,7 @@
 
 mod chain;
 mod health;
+mod late;
 mod owed;
 mod queue;
 mod read;

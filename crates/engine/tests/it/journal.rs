@@ -8,8 +8,9 @@ use std::{
 
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
+use toolcrib_core::{ContentHash, ToolResult};
 use toolcrib_engine::{
-    BoxFuture, Outcome,
+    BoxFuture, InvokeError, Outcome,
     journal::{
         Begun, ChainFault, ClaimResult, Delivery, EvidenceSink, Journal, JournalFilter, JournalRecord, JournalSettings,
         JournalStore, Kind, StoredRecord, VerifyError, export, follow, verify,
@@ -297,28 +298,44 @@ fn what_a_dead_process_left_open_is_closed_as_unknown() {
 
 #[test]
 fn a_late_result_is_on_record_beside_the_outcome() {
-    paused(async {
-        let shelf = Arc::new(Shelf::default());
-        let journal = open(&shelf, settings()).await;
-        let intent = record(&journal, Kind::Intent, 1);
-        journal.begin(intent.clone(), None).await.unwrap();
-        let mut outcome = intent.after(Kind::Outcome, intent.at_ms + 60_000);
-        outcome.outcome = Some(Outcome::TimedOut);
-        journal.finish(outcome.clone(), None).await.unwrap();
-        let (answer, answered) = tokio::sync::oneshot::channel::<&str>();
-        let late = journal.clone();
-        assert!(journal.observe_work(async move {
-            let text = answered.await.unwrap();
-            let record = outcome.late(outcome.at_ms + 5_000, Outcome::Ok, Some("digest".into()), text.len() as u64);
-            late.note(record).await.unwrap();
-        }));
-        // It arrives while the process is ending: shutting down waits for it.
-        answer.send("done").unwrap();
-        journal.shutdown(Duration::from_secs(5)).await.unwrap();
-        let last = shelf.all().pop().unwrap();
-        assert_eq!((last.kind, last.call, last.outcome), (Kind::Late, 1, Some(Outcome::Ok)));
-        assert_eq!((last.output.as_deref(), last.result_bytes), (Some("digest"), 4));
-    });
+    /// What comes 5 s after the caller was told that there is nothing, while the process is already ending.
+    #[track_caller]
+    fn check(late: Result<ToolResult, InvokeError>, want: Option<(Outcome, Option<&str>)>) {
+        paused(async {
+            let shelf = Arc::new(Shelf::default());
+            let journal = open(&shelf, settings()).await;
+            let intent = record(&journal, Kind::Intent, 1);
+            journal.begin(intent.clone(), None).await.unwrap();
+            let mut outcome = intent.after(Kind::Outcome, intent.at_ms + 60_000);
+            outcome.outcome = Some(Outcome::TimedOut);
+            journal.finish(outcome.clone(), None).await.unwrap();
+            let running = async move {
+                tokio::time::sleep(Duration::from_secs(5)).await;
+                late
+            };
+            assert!(journal.await_late(outcome, running, Duration::from_mins(1)));
+            // Shutting down waits for it.
+            journal.shutdown(Duration::from_secs(20)).await.unwrap();
+            let last = shelf.all().pop().unwrap();
+            match want {
+                Some((outcome, text)) => {
+                    assert_eq!((last.kind, last.call, last.outcome), (Kind::Late, 1, Some(outcome)));
+                    let digest = text.map(|text| ContentHash::of_bytes(text.as_bytes()).to_string());
+                    assert_eq!(last.output, digest);
+                    assert_eq!(last.result_bytes, text.map_or(0, |text| text.len() as u64));
+                }
+                None => assert_eq!(last.kind, Kind::Outcome, "nothing new"),
+            }
+        });
+    }
+    let (good, bad) = (ToolResult::text("done"), ToolResult::error("no"));
+    let text = |result: &ToolResult| result.raw().get().to_owned();
+    let (good_text, bad_text) = (text(&good), text(&bad));
+    check(Ok(good), Some((Outcome::Ok, Some(&good_text))));
+    check(Ok(bad), Some((Outcome::ToolError, Some(&bad_text))));
+    check(Err(InvokeError::Unavailable("refused".into())), Some((Outcome::Unavailable, None)));
+    check(Err(InvokeError::Unknown("broken pipe".into())), None);
+    check(Err(InvokeError::Cancelled), None);
 }
 
 #[test]
