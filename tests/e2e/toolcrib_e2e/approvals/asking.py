@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from typing import Any
 
@@ -253,7 +254,54 @@ def _waiting(door: str) -> Any:
                     expect_ran(await open_one)
                     expect(bench.times(WIPE, "answered elsewhere") == 1, f"ran {bench.ran()}")
 
+                await _contested(bench, session, person)
+
     return body
+
+
+async def _contested(bench: Bench, session: Any, person: Person) -> None:
+    """What happens around an open question."""
+    async with bench.test("two equal calls at once and one approval: one of them runs"):
+        both = asyncio.Event()
+
+        async def together() -> str:
+            if len(person.asked) == 2:
+                both.set()
+            await both.wait()
+            return ONCE
+
+        # The answer to the second question comes too late for the same request, so that it is put once more.
+        person.will(together, together, DENY)
+        replies = await asyncio.gather(*(session.call(WIPE, {"what": "twins"}) for _ in range(2)))
+        expect(sorted(reply.failed for reply in replies) == [False, True], f"{[reply.text[:200] for reply in replies]}")
+        expect(bench.times(WIPE, "twins") == 1, f"ran {bench.ran()}")
+    async with bench.test("cancelled by the client while the question is open: an approval runs nothing by itself"):
+        person.will(NEVER, DENY)
+        waits = asyncio.create_task(session.call(WIPE, {"what": "cancelled"}))
+        await until(lambda: person.asked, "the question")
+        waits.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await waits
+        (request,) = [row for row in await bench.waiting() if '"cancelled"' in row["arguments"]]
+        await bench.done("approve", request["id"])
+        expect_ran(await session.call(PUT, {"what": "time goes by"}))
+        expect(bench.times(WIPE, "cancelled") == 0, "it ran although nobody waits for it")
+        # The approval is there for the next call that is the same.
+        expect_ran(await session.call(WIPE, {"what": "cancelled"}))
+        expect(bench.times(WIPE, "cancelled") == 1, f"ran {bench.ran()}")
+    async with bench.test("denied by a new rule while the question is open: an approval does not help"):
+
+        async def meanwhile() -> str:
+            bench.configure(permissions={"deny": ["mcp:ledger/wipe"]})
+            end = time.monotonic() + 10
+            while "approve" in (await session.call(WIPE, {"what": f"{len(person.asked)}"})).text:
+                expect(time.monotonic() < end, "the new rule is not in force after 10 s")
+                await asyncio.sleep(0.05)
+            return ONCE
+
+        person.will(meanwhile)
+        expect_refused(await session.call(WIPE, {"what": "denied meanwhile"}))
+        expect(bench.times(WIPE, "denied meanwhile") == 0, "it ran against a rule that denies")
 
 
 GROUPS: dict[str, Any] = {

@@ -39,6 +39,8 @@ DIRECT, BRIDGE, HTTP, CLI = "direct", "bridge", "http", "cli"
 async def _evidence(setting: Setting, name: str) -> None:
     permissions = {"ask": ["mcp:ledger/login"], "deny": ["run_command(rm:*)"]}
     async with setting.bench(name, gateway={"operator_keys": [OPERATOR]}, permissions=permissions) as bench:
+        # A log that says all it can.
+        bench.toolcrib.options = ["-vvvv"]
         person = Person()
         said: list[str] = []
         async with (

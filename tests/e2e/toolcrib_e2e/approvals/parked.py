@@ -6,10 +6,12 @@ import asyncio
 import contextlib
 import json
 import signal
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
 from ..gateway import Listening, call
+from ..processes import kill
 from ..report import expect
 from ..session import Session, open_http
 from .bench import (
@@ -24,8 +26,9 @@ from .bench import (
     expect_refused,
     handle_in,
     http_request,
+    until,
 )
-from .person import ONCE, Person
+from .person import DENY, NEVER, ONCE, Person
 
 OPERATOR, CALLER = "operator-key-1b2c3d4e5f", "caller-key-9a8b7c6d5e"
 
@@ -317,6 +320,55 @@ async def _restart(setting: Setting, name: str) -> None:
                 expect(bench.times(WIPE, "after") == 1, f"ran {bench.ran()}")
 
 
+async def _killed_asking(setting: Setting, name: str) -> None:
+    async with setting.bench(name) as bench:
+        async with bench.test("killed while a question is open: nothing ran, and it can be approved afterwards", 40):
+            person = Person(NEVER)
+            with contextlib.suppress(Exception):
+                async with bench.client("stdio", "legacy", person) as session:
+                    call_ = asyncio.create_task(session.call(WIPE, {"what": "open"}))
+                    await until(lambda: person.asked, "the question")
+                    kill([bench.toolcrib.pid()])
+                    await call_
+            expect(person.asked and bench.times(WIPE, "open") == 0, f"asked {person.asked}, ran {bench.ran()}")
+            (request,) = await bench.waiting()
+            await bench.done("approve", request["id"])
+            async with bench.client("stdio", "legacy", Person(DENY)) as session:
+                expect_ran(await session.call(WIPE, {"what": "open"}))
+                expect_refused(await session.call(WIPE, {"what": "open"}))
+            expect(bench.times(WIPE, "open") == 1, f"ran {bench.ran()}")
+        async with bench.test("asked to end while a question is open: ends in good time, and nothing ran", 40):
+            person = Person(NEVER)
+            begin = 0.0
+            with contextlib.suppress(Exception):
+                async with bench.client("stdio", "legacy", person) as session:
+                    call_ = asyncio.create_task(session.call(WIPE, {"what": "ending"}))
+                    await until(lambda: person.asked, "the question")
+                    pid = bench.toolcrib.pid()
+                    begin = time.monotonic()
+                    kill([pid], signal.SIGTERM)
+                    await call_
+            expect(begin and time.monotonic() - begin < 12, f"took {time.monotonic() - begin:.1f} s")
+            expect(bench.times(WIPE, "ending") == 0, f"ran {bench.ran()}")
+
+
+async def _repeats(setting: Setting, name: str) -> None:
+    """With calls.duplicates_ms as it is by default: a destructive call that just ran is not run again by a model that
+    goes in circles, and is run again for a person who approves it again."""
+    async with setting.bench(name, calls={}) as bench, bench.client("stdio", "legacy") as session:
+        async with bench.test("approved twice, it runs twice"):
+            for times in (1, 2):
+                await bench.done("approve", handle_in(await session.call(WIPE, {"what": "approved"})))
+                expect_ran(await session.call(WIPE, {"what": "approved"}))
+                expect(bench.times(WIPE, "approved") == times, f"ran {bench.ran()}")
+    async with setting.bench(name, trust="all", calls={}) as bench, bench.client("stdio", "legacy") as session:
+        async with bench.test("approved by nobody, it runs once"):
+            for _ in range(3):
+                await session.call(WIPE, {"what": "unasked"})
+            expect(bench.times(WIPE, "unasked") == 1, f"ran {bench.ran()}")
+            expect_ran(await session.call(WIPE, {"what": "another"}))
+
+
 # --- over HTTP --------------------------------------------------------------------------------------------------------
 
 
@@ -404,4 +456,6 @@ GROUPS: dict[str, Any] = {
     "scratch": _scratch,
     "command-line": _command_line,
     "watch": _watch,
+    "restart-asking": _killed_asking,
+    "repeats": _repeats,
 }
