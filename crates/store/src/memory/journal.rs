@@ -64,6 +64,10 @@ impl Journal {
 
     /// Chains a record that was checked.
     fn append(&mut self, record: JournalRecord) {
+        // Of several that find the same call unfinished, the first closes it.
+        if record.kind == Kind::Recovered && !self.open.contains_key(&(record.run.clone(), record.call)) {
+            return;
+        }
         let (last, previous) =
             self.records.back().map_or((self.anchor.0, &self.anchor.1), |newest| (newest.seq, &newest.hash));
         let seq = last + 1;

@@ -16,10 +16,14 @@ use crate::bounds;
 /// Expired keys dropped along with each new one: more than come in, so that they do not pile up.
 const EXPIRED_PER_CLAIM: i64 = 8;
 
-/// Chains and writes one record and keeps the list of open intents.
+/// Chains and writes one record and keeps the list of open intents. A recovery of a call that is not open is left out.
 pub(crate) fn append(connection: &Connection, record: &JournalRecord) -> Result<(), Refusal> {
     let text = to_json("write journal", record)?;
     bounds::within("a journal record", text.len(), bounds::RECORD_BYTES).map_err(Refusal::Rule)?;
+    // Of several processes that find the same call unfinished, the first closes it.
+    if record.kind == Kind::Recovered && !is_open(connection, record)? {
+        return Ok(());
+    }
     let (last, previous) = head(connection)?;
     let seq = last + 1;
     connection
@@ -57,6 +61,12 @@ pub(crate) fn append(connection: &Connection, record: &JournalRecord) -> Result<
         Kind::Late | Kind::Asked | Kind::Answered | Kind::Grant | Kind::Breaker | Kind::Pruned | Kind::Gap => {}
     }
     Ok(())
+}
+
+fn is_open(connection: &Connection, record: &JournalRecord) -> Result<bool, Refusal> {
+    Ok(connection
+        .prepare_cached("SELECT 1 FROM open_intents WHERE run = ?1 AND call = ?2")?
+        .exists(params![record.run, signed(record.call)])?)
 }
 
 /// Place and hash of the newest record; those of the anchor if there is none.

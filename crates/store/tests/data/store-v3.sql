@@ -76,8 +76,9 @@ CREATE TABLE journal (
 INSERT INTO "journal" VALUES(3,1764000000000,'r',0,'',NULL,NULL,NULL,'5c2fff052dec14366c03d584895e3fbeaffca7552784677c923d3d81cde5c772','{"kind":"breaker","at_ms":1764000000000,"run":"r","call":0,"principal":{"tenant":"","user":null,"agent":null,"session":null},"door":null,"mutating":false,"result_bytes":0,"backend_us":0,"total_us":0}');
 INSERT INTO "journal" VALUES(4,1002,'r',2,'t','ann','mcp:files/write',NULL,'e539760a4acc54043add607cc9e31477ad2371c506ca6ba8f5769c5451d563a6','{"kind":"intent","at_ms":1002,"run":"r","call":2,"principal":{"tenant":"t","user":"ann","agent":"agent","session":"session"},"door":"bridge","tool":"mcp:files/write","name":"files__write","definition":"dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd","arguments":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","mutating":true,"result_bytes":0,"backend_us":0,"total_us":0}');
 INSERT INTO "journal" VALUES(5,1764000000123,'0123456789abcdefghijklmnop',4294967296,'t','ann','mcp:files/write','tool_error','a610da54b734f8805ac245f605c9fc509b50451740bd81439c684335192662ab','{"kind":"outcome","at_ms":1764000000123,"run":"0123456789abcdefghijklmnop","call":4294967296,"principal":{"tenant":"t","user":"ann","agent":"agent","session":"session"},"door":"http","tool":"mcp:files/write","name":"files__write ü \"quoted\" \u0001","definition":"dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd","arguments":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","mutating":true,"outcome":"tool_error","reason":"a reason","authority":"rule 3","output":"oooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooo","result_bytes":1,"backend_us":2,"total_us":3,"trace":"trace","detail":"detail"}');
-INSERT INTO "journal" VALUES(6,7,'s',2,'',NULL,NULL,'unknown','83e87ef06837d0eb9b3226be7a80e854dd6f394c4ef2c07aae88ceb3558b3910','{"kind":"recovered","at_ms":7,"run":"s","call":2,"principal":{"tenant":"","user":null,"agent":null,"session":null},"door":null,"mutating":false,"outcome":"unknown","result_bytes":0,"backend_us":0,"total_us":0}');
-INSERT INTO "journal" VALUES(7,1764000000200,'r',0,'',NULL,NULL,NULL,'d17fc09413f192e6380d47695d5cb9612bb379d06b39b125ef0b2363ec4244bc','{"kind":"pruned","at_ms":1764000000200,"run":"r","call":0,"principal":{"tenant":"","user":null,"agent":null,"session":null},"door":null,"mutating":false,"result_bytes":0,"backend_us":0,"total_us":0}');
+INSERT INTO "journal" VALUES(6,7,'r',2,'',NULL,NULL,'unknown','bb95c3d62b0b0af3ef100e80ba5606d1dcb047b668e9a996a9eed90115653efb','{"kind":"recovered","at_ms":7,"run":"r","call":2,"principal":{"tenant":"","user":null,"agent":null,"session":null},"door":null,"mutating":false,"outcome":"unknown","result_bytes":0,"backend_us":0,"total_us":0}');
+INSERT INTO "journal" VALUES(7,1764000000200,'r',0,'',NULL,NULL,NULL,'aac96b000197b773f1337bdcf0ddab77397bd477c004aab68c3ecd4ce5200f86','{"kind":"pruned","at_ms":1764000000200,"run":"r","call":0,"principal":{"tenant":"","user":null,"agent":null,"session":null},"door":null,"mutating":false,"result_bytes":0,"backend_us":0,"total_us":0}');
+INSERT INTO "journal" VALUES(8,1003,'r',3,'t','ann','mcp:files/write',NULL,'30b279578c7f3cd0e72b52509069f7938c2766b916ad494d3bb5893d4b2db70f','{"kind":"intent","at_ms":1003,"run":"r","call":3,"principal":{"tenant":"t","user":"ann","agent":"agent","session":"session"},"door":"bridge","tool":"mcp:files/write","name":"files__write","definition":"dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd","arguments":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","mutating":true,"result_bytes":0,"backend_us":0,"total_us":0}');
 CREATE TABLE journal_anchor (
     one              INTEGER PRIMARY KEY CHECK (one = 1),
     seq              INTEGER NOT NULL,
@@ -91,14 +92,14 @@ CREATE TABLE key_values (
     updated_at_ms INTEGER NOT NULL,
     PRIMARY KEY (namespace, key)
 ) STRICT;
-INSERT INTO "key_values" VALUES('n','k','v ''quoted'' ✓',1796031298611);
+INSERT INTO "key_values" VALUES('n','k','v ''quoted'' ✓',1796032712099);
 CREATE TABLE open_intents (
     run              TEXT NOT NULL,
     call             INTEGER NOT NULL,
     seq              INTEGER NOT NULL,
     PRIMARY KEY (run, call)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO "open_intents" VALUES('r',2,4);
+INSERT INTO "open_intents" VALUES('r',3,8);
 CREATE TABLE pending (
     id               INTEGER PRIMARY KEY,
     handle           TEXT NOT NULL UNIQUE,
@@ -125,7 +126,7 @@ CREATE TABLE results (
     expires_at_ms INTEGER NOT NULL,
     text          TEXT NOT NULL
 ) STRICT;
-INSERT INTO "results" VALUES(1,'19ichv0l7hmttsvic7jcf8r09f','scope',13,32503680000000,'a long result');
+INSERT INTO "results" VALUES(1,'q06b3dc4ug9g864663lc55gku1','scope',13,32503680000000,'a long result');
 CREATE TABLE runs (
     run              TEXT PRIMARY KEY,
     opened_at_ms     INTEGER NOT NULL,
@@ -134,9 +135,9 @@ CREATE TABLE runs (
 CREATE TABLE schema_migrations (
             version INTEGER PRIMARY KEY, checksum TEXT NOT NULL, applied_at_ms INTEGER NOT NULL
         ) STRICT;
-INSERT INTO "schema_migrations" VALUES(1,'80492fb04bc3d123d37baf5e4b14b968eb972b714d4ef6204b4595b5c55f4b8a',1796031298603);
-INSERT INTO "schema_migrations" VALUES(2,'71715133e9bd0c9a875b95da2c84fc0f002d3d111464e43d23facd8551558e0a',1796031298603);
-INSERT INTO "schema_migrations" VALUES(3,'d8739d92d839b0d190f73ea0b5b07b1216b263ceb7bb92f9d382f7a10eeb50a9',1796031298604);
+INSERT INTO "schema_migrations" VALUES(1,'80492fb04bc3d123d37baf5e4b14b968eb972b714d4ef6204b4595b5c55f4b8a',1796032712080);
+INSERT INTO "schema_migrations" VALUES(2,'71715133e9bd0c9a875b95da2c84fc0f002d3d111464e43d23facd8551558e0a',1796032712080);
+INSERT INTO "schema_migrations" VALUES(3,'d8739d92d839b0d190f73ea0b5b07b1216b263ceb7bb92f9d382f7a10eeb50a9',1796032712081);
 CREATE INDEX results_expiry ON results (expires_at_ms);
 CREATE INDEX results_size ON results (id, bytes);
 CREATE INDEX approvals_pending ON approvals (tenant, user) WHERE state = 'pending';

@@ -61,6 +61,7 @@ macro_rules! conformance {
             conformance!(@ $new, pending, finished_work_is_dropped_in_time);
             conformance!(@race $race, approvals, of_racing_answers_one_counts);
             conformance!(@race $race, approvals, racing_uses_of_a_grant_are_as_many_as_granted);
+            conformance!(@race $race, journal, of_racing_recoveries_one_is_recorded);
             conformance!(@race $race, journal, racing_writers_make_one_chain_and_share_no_key);
             conformance!(@race $race, pending, racing_deliveries_are_one);
         }

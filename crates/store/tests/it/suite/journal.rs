@@ -259,3 +259,19 @@ pub(crate) async fn racing_writers_make_one_chain_and_share_no_key<S: Store>(sto
     assert_eq!(records.len(), 6 * 15 * 2 + 15 * 2);
     assert!(stores[0].unfinished(10).await.unwrap().is_empty());
 }
+
+/// `stores` are one or two ways to the same content.
+pub(crate) async fn of_racing_recoveries_one_is_recorded<S: Store>(stores: &[S]) {
+    for call in 0..10 {
+        stores[0].begin(intent("dead", call), None, 1).await.unwrap();
+    }
+    at_once(stores, 4, |store, _| async move {
+        for left in store.unfinished(10).await.unwrap() {
+            let call = left.record.call;
+            let recovered = JournalRecord { kind: Kind::Recovered, ..outcome("dead", call, Outcome::Unknown) };
+            store.finish(recovered, None).await.unwrap();
+        }
+    });
+    assert_eq!(verified(stores.last().unwrap()).await.len(), 20);
+    assert!(stores[0].unfinished(10).await.unwrap().is_empty());
+}
