@@ -99,7 +99,8 @@ pub trait JournalStore: Send + Sync + 'static {
     ) -> BoxFuture<'_, Result<Begun, StoreError>>;
     /// Writes an outcome durably, together with what is remembered of its claim.
     fn finish(&self, outcome: JournalRecord, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>>;
-    /// Appends records in order, all or none.
+    /// Appends records in order, all or none. A [`Kind::Recovered`](super::Kind::Recovered) of a call that has no open
+    /// intent is left out, here and in [`JournalStore::finish`]: another process was first.
     fn append(&self, records: Vec<JournalRecord>) -> BoxFuture<'_, Result<(), StoreError>>;
     /// Reads records.
     fn records(&self, filter: JournalFilter) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>>;
