@@ -177,8 +177,14 @@ impl State {
     fn turn(&mut self) {
         // Sources that a call waits to have for itself: those behind it do not get in its way for ever.
         let mut kept_free: Vec<Source> = Vec::new();
+        // Places found taken: while turns are given they only fill up, so nobody behind needs to look again.
+        let mut taken: Vec<Key> = Vec::new();
         let mut at = 0;
         while let Some(waiter) = self.waiting.get(at) {
+            if waiter.wants.places.iter().any(|(key, _)| taken.contains(key)) {
+                at += 1;
+                continue;
+            }
             let wants = waiter.wants.clone();
             let source = wants.places.iter().find_map(|(key, _)| match key {
                 Key::Source(source) => Some(source),
@@ -194,10 +200,12 @@ impl State {
                 }
                 continue;
             }
-            if let Some((Key::Source(source), limit)) = obstacle
-                && self.slots.get(&Key::Source(source.clone())).is_some_and(|slot| slot.running < *limit)
-            {
-                kept_free.push(source.clone());
+            if let Some((key, limit)) = obstacle {
+                if self.slots.get(key).is_some_and(|slot| slot.running >= *limit) {
+                    taken.push(key.clone());
+                } else if let Key::Source(source) = key {
+                    kept_free.push(source.clone());
+                }
             }
             at += 1;
         }
