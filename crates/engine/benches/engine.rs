@@ -7,13 +7,24 @@
     reason = "a benchmark may stop at the first surprise, and printing is its job"
 )]
 
-use std::{hint::black_box, sync::Arc, time::Instant};
+use std::{hint::black_box, sync::Arc};
 
 use serde_json::{Value, json, value::RawValue};
-use toolcrib_core::{Scope, Source, SourceState, ToolResult, assemble::assemble};
+use toolcrib_core::{
+    Scope, Source, SourceState, ToolResult,
+    assemble::assemble,
+    permission::{Action, Rule, RuleSet},
+};
 use toolcrib_engine::{
-    Backend, BoxFuture, CallContext, CallEvent, CallRequest, Door, Engine, EngineSettings, EventSink, Hub, HubLimits,
-    Invocation, InvokeError, SourceOptions,
+    Backend, BoxFuture, CallContext, CallEvent, CallRequest, Door, Engine, EngineBuilder, EngineSettings, EventSink,
+    Hub, HubLimits, Invocation, InvokeError, Outcome, PermissionSettings, ResultSettings, SourceOptions, StoreError,
+    Trust, Untrusted,
+    admit::{AdmissionSettings, Concurrency, RepeatSettings},
+    journal::{
+        Begun, Claim, ClaimResult, GENESIS, Journal, JournalFilter, JournalRecord, JournalSettings, JournalStore,
+        StoredRecord,
+    },
+    stats::Statistics,
 };
 
 struct Nothing(ToolResult);
@@ -32,7 +43,7 @@ impl EventSink for Count {
     }
 }
 
-fn tool(number: usize) -> Value {
+fn tool_definition(number: usize) -> Value {
     json!({
         "name": format!("tool_{number}"),
         "description": format!("Does the thing number {number} of a service, with a sentence of description that says when to use it."),
@@ -50,7 +61,7 @@ fn world(servers: usize, tools: usize) -> (Engine, Vec<toolcrib_engine::Publishe
         .map(|server| {
             let backend = Arc::new(Nothing(ToolResult::text("done")));
             let publisher = hub.register(Source::Mcp(format!("s{server}")), SourceOptions::default(), backend);
-            publisher.tools(SourceState::Ready, (0..tools).map(tool).collect(), None, false);
+            publisher.tools(SourceState::Ready, (0..tools).map(tool_definition).collect(), None, false);
             publisher
         })
         .collect();
@@ -58,15 +69,21 @@ fn world(servers: usize, tools: usize) -> (Engine, Vec<toolcrib_engine::Publishe
     (Engine::new(hub, EngineSettings::default(), None, vec![sink]), publishers)
 }
 
-/// Median microseconds of one run, over `rounds` rounds of `each` runs.
+/// Nanoseconds that this thread has had on a processor: what others do on the machine does not count.
+fn cpu() -> u64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
+    stat.split(' ').next().and_then(|ns| ns.parse().ok()).expect("a number")
+}
+
+/// Median microseconds of CPU time of one run, over `rounds` rounds of `each` runs.
 fn median(rounds: usize, each: usize, mut run: impl FnMut()) -> f64 {
     let mut samples: Vec<f64> = (0..rounds)
         .map(|_| {
-            let start = Instant::now();
+            let start = cpu();
             for _ in 0..each {
                 run();
             }
-            start.elapsed().as_secs_f64() * 1e6 / each as f64
+            (cpu() - start) as f64 / 1e3 / each as f64
         })
         .collect();
     samples.sort_by(f64::total_cmp);
@@ -79,21 +96,159 @@ fn main() {
     assembling();
 }
 
+/// A journal that takes everything and keeps nothing: what is measured is the engine's part.
+struct Forgetful;
+
+impl JournalStore for Forgetful {
+    fn open_run<'a>(&'a self, _run: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+    fn unfinished<'a>(&'a self, _limit: usize) -> BoxFuture<'a, Result<Vec<StoredRecord>, StoreError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+    fn begin<'a>(
+        &'a self,
+        intent: JournalRecord,
+        _claim: Option<Claim>,
+        _now_ms: u64,
+    ) -> BoxFuture<'a, Result<Begun, StoreError>> {
+        black_box(intent);
+        Box::pin(async { Ok(Begun::Started) })
+    }
+    fn finish<'a>(
+        &'a self,
+        outcome: JournalRecord,
+        _claim: Option<ClaimResult>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        black_box(outcome);
+        Box::pin(async { Ok(()) })
+    }
+    fn append<'a>(&'a self, records: Vec<JournalRecord>) -> BoxFuture<'a, Result<(), StoreError>> {
+        black_box(records);
+        Box::pin(async { Ok(()) })
+    }
+    fn records<'a>(&'a self, _filter: JournalFilter) -> BoxFuture<'a, Result<Vec<StoredRecord>, StoreError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+    fn anchor<'a>(&'a self) -> BoxFuture<'a, Result<(u64, String), StoreError>> {
+        Box::pin(async { Ok((0, GENESIS.to_owned())) })
+    }
+    fn prune_journal<'a>(&'a self, _before_ms: u64) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(async { Ok(0) })
+    }
+}
+
+/// Everything that can be switched off.
+fn nothing_on() -> EngineSettings {
+    EngineSettings {
+        permissions: PermissionSettings { trust: Trust::All, ..PermissionSettings::default() },
+        admission: AdmissionSettings {
+            breaker: None,
+            source_breaker: None,
+            concurrency: Concurrency { source: None, ..Concurrency::default() },
+            repeat: RepeatSettings { warn_after: 0, refuse_after: 0, ..RepeatSettings::default() },
+            ..AdmissionSettings::default()
+        },
+        results: ResultSettings { redact: false, untrusted: Untrusted::Off },
+        ..EngineSettings::default()
+    }
+}
+
+/// What a careful user has: lists, a rule with a condition, breakers, limits, masking.
+fn everything_on() -> EngineSettings {
+    let patterns = |list: &[&str]| list.iter().map(|text| text.parse().expect("a pattern")).collect();
+    let condition = serde_json::from_value(json!({"argument": "text", "op": "starts_with", "value": "secret"}));
+    let mut rule = Rule::new("mcp:s1/*".parse().expect("a pattern"), Action::Deny, "bench");
+    rule.when.push(condition.expect("a condition"));
+    EngineSettings {
+        permissions: PermissionSettings {
+            allow: patterns(&["mcp:s2/tool_1", "mcp:s3/*"]),
+            deny: patterns(&["mcp:*/delete_*", "run_command(rm:*)", "tag:forbidden"]),
+            ask: patterns(&["mcp:s9/*"]),
+            rules: RuleSet::new(vec![rule]),
+            ..PermissionSettings::default()
+        },
+        results: ResultSettings { redact: true, untrusted: Untrusted::Meta },
+        ..EngineSettings::default()
+    }
+}
+
 fn call_path(runtime: &tokio::runtime::Runtime) {
+    // Different from call to call, or the guard against repetition would rightly step in.
+    let arguments: Vec<Box<RawValue>> = (0..64)
+        .map(|number| format!(r#"{{"text":"hello {number}","count":3,"mode":"plain"}}"#))
+        .map(|text| RawValue::from_string(text).expect("JSON"))
+        .collect();
+    let next = std::cell::Cell::new(0);
+    let argument = || {
+        next.set((next.get() + 1) % arguments.len());
+        arguments[next.get()].clone()
+    };
     let (engine, _publishers) = world(10, 100);
-    let arguments = RawValue::from_string(r#"{"text":"hello","count":3,"mode":"plain"}"#.to_owned()).expect("JSON");
     let backend = Nothing(ToolResult::text("done"));
     let tool = engine.hub().catalog().tools().next().expect("a tool").clone();
     let bare = median(51, 2_000, || {
         let context = CallContext::new(1, std::time::Duration::from_secs(1));
+        let arguments = argument();
         let call = backend.invoke(Invocation { tool: &tool, arguments: &arguments, context: &context });
         black_box(runtime.block_on(call)).expect("done");
     });
-    let full = median(51, 2_000, || {
-        let request = CallRequest::new("s3__tool_7", Some(arguments.clone()), Scope::default(), Door::Library);
-        black_box(runtime.block_on(engine.call_report(request)));
-    });
-    println!("call path in process: {full:.2} µs a call, bare call {bare:.2} µs, ratio {:.1}", full / bare);
+    let measure = |engine: &Engine, name: &str| {
+        median(51, 2_000, || {
+            let request = CallRequest::new(name, Some(argument()), Scope::default(), Door::Library);
+            let report = black_box(runtime.block_on(engine.call_report(request)));
+            assert_eq!(report.outcome, Outcome::Ok, "{:?}", report.reply);
+        })
+    };
+    engine.replace_settings(nothing_on());
+    let off = measure(&engine, "s3__tool_7");
+    println!(
+        "call path in process, everything off: {off:.2} µs a call; bare call {bare:.2} µs, ratio {:.1}",
+        off / bare
+    );
+    let build = |builder: EngineBuilder| {
+        let journal =
+            runtime.block_on(Journal::open(Arc::new(Forgetful), JournalSettings::default())).expect("a journal");
+        builder.settings(everything_on()).sink(Arc::new(Statistics::default())).journal(journal).build()
+    };
+    for (what, trusted) in [("reading", true), ("changing", false)] {
+        let hub = Hub::new(HubLimits::default());
+        let options = SourceOptions { trust_hints: trusted, ..SourceOptions::default() };
+        let publisher = hub.register(Source::Mcp("s3".into()), options, Arc::new(Nothing(ToolResult::text("done"))));
+        let mut definition = tool_definition(7);
+        definition["annotations"] = json!({"readOnlyHint": true});
+        publisher.tools(SourceState::Ready, vec![definition], None, false);
+        let engine = build(Engine::builder(hub));
+        let on = measure(&engine, "s3__tool_7");
+        println!(
+            "  a {what} call with policies, validation, admission, journal and masking: {on:.2} µs, ratio to off {:.1}, to bare {:.1}",
+            on / off,
+            on / bare
+        );
+        memory(&engine, runtime, &argument);
+    }
+}
+
+/// Resident memory must not grow with the number of calls.
+fn memory(engine: &Engine, runtime: &tokio::runtime::Runtime, argument: &impl Fn() -> Box<RawValue>) {
+    let calls: usize = std::env::var("CALLS").ok().and_then(|calls| calls.parse().ok()).unwrap_or(1_000_000);
+    let run = |count: usize| {
+        for _ in 0..count {
+            let request = CallRequest::new("s3__tool_7", Some(argument()), Scope::default(), Door::Library);
+            black_box(runtime.block_on(engine.call_report(request)));
+        }
+    };
+    run(calls / 20);
+    let before = resident();
+    run(calls);
+    let after = resident();
+    println!("  resident after {} calls {before} KiB, after {calls} more {after} KiB", calls / 20);
+}
+
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or_default()
 }
 
 fn assembling() {
@@ -110,7 +265,7 @@ fn assembling() {
     let mut number = 0;
     let publish = median(11, 1, || {
         number += 1;
-        let mut tools: Vec<Value> = (0..100).map(tool).collect();
+        let mut tools: Vec<Value> = (0..100).map(tool_definition).collect();
         tools[0]["description"] = format!("changed {number}").into();
         publishers[0].tools(SourceState::Ready, tools, None, false);
     });

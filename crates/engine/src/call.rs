@@ -110,7 +110,7 @@ async fn stages(
     let arguments = gate.changed.as_ref().unwrap_or(&arguments);
     if let Some(result) = gate.answered {
         // Nothing ran: no approval is used up and no breaker hears of it.
-        let result = pipeline.after(&call, result).await;
+        let result = if gate.recovered { result } else { pipeline.after(&call, result).await };
         return Ok(End::of(shape::shape(engine, in_force, request, &target, result).await));
     }
 
@@ -138,7 +138,7 @@ async fn stages(
             }
             Ok(End::of(result))
         }
-        Err(error) => recovered(&pipeline, &call, Stop::from_invoke(&tool, error)).await,
+        Err(error) => recovered(&pipeline, &call, Stop::from_invoke(&tool, error).masked(in_force)).await,
     };
     let (outcome, reason, result) = match &ended {
         Ok(end) => (end.outcome, end.reason.as_deref(), Some(&end.result)),

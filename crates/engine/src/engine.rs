@@ -111,7 +111,8 @@ impl Engine {
     /// Replaces the settings whole. Calls under way keep those they began with.
     pub fn replace_settings(&self, settings: EngineSettings) {
         self.inner.admission.replace_settings(settings.admission.clone());
-        self.inner.in_force.store(Arc::new(InForce::new(settings, &self.inner.policies)));
+        let previous = self.in_force();
+        self.inner.in_force.store(Arc::new(InForce::new(settings, &self.inner.policies, Some(&previous))));
         self.inner.settings_epoch.fetch_add(1, Ordering::SeqCst);
         self.inner.hub.touch();
     }

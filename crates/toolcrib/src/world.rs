@@ -25,7 +25,7 @@ use toolcrib_mcp::upstream::Upstream;
 use crate::{
     args::{DisclosureMode, SourceArgs, TrustLevel},
     builtins,
-    callers::Callers,
+    callers::{self, Callers},
     exit::Exit,
     print, settings, statics,
     stores::{self, StoreReport, Stores},
@@ -131,6 +131,9 @@ impl World {
             && let Err(error) = pending.recover().await
         {
             tracing::warn!(%error, "background work of processes that ended cannot be looked up");
+        }
+        if let Some(approvals) = engine.approvals() {
+            keep_fresh(approvals).await;
         }
         let callers = Arc::new(Callers::new(scope.clone(), &loaded.config));
         let running = Mutex::new(Running { loaded, upstreams });
@@ -298,6 +301,37 @@ enum Purpose {
     /// Calling them.
     Call,
 }
+
+/// How often grants given by other processes are looked for.
+const REFRESH: Duration = Duration::from_secs(2);
+
+/// Learns of grants, above all of those that forbid, from before the start and from other processes.
+async fn keep_fresh(approvals: &Arc<Approvals>) {
+    if let Err(error) = approvals.refresh(callers::now_ms()).await {
+        tracing::warn!(%error, "grants cannot be read");
+    }
+    let approvals = Arc::downgrade(approvals);
+    tokio::spawn(async move {
+        let mut last = callers::now_ms();
+        loop {
+            tokio::time::sleep(REFRESH).await;
+            let Some(approvals) = approvals.upgrade() else { break };
+            let now = callers::now_ms();
+            if let Err(error) = approvals.refresh(now).await {
+                tracing::debug!(%error, "grants cannot be read");
+            }
+            if now.saturating_sub(last) > PRUNE_EVERY_MS {
+                last = now;
+                let _ = approvals.prune(now.saturating_sub(KEEP_SETTLED_MS)).await;
+            }
+        }
+    });
+}
+
+/// Milliseconds between two looks for what can be forgotten.
+const PRUNE_EVERY_MS: u64 = 3_600_000;
+/// Milliseconds that answered requests and ended grants can still be looked at: 30 days.
+const KEEP_SETTLED_MS: u64 = 30 * 86_400_000;
 
 async fn open_journal(config: &Config, stores: &Stores) -> Result<Option<Journal>, StoreError> {
     if !config.audit.enabled {

@@ -61,15 +61,16 @@ impl Leave<'_> {
             let used = self.allowed(&decision, &assessment, digest, state).await?;
             let deadline = Instant::now() + self.time();
             let ticket = admit::admit(self, &assessment, digest, deadline, state).await?;
+            // Before the approval is taken: a call that comes too soon must not use it up.
+            let question = self.question(&assessment, state);
+            if let Some(Decision::Deny { authority, reason, .. }) = self.in_force.chain.admit(&question) {
+                return Err(denied(self.target, authority, reason, state));
+            }
             if let Some(used) = &used
                 && !self.take(used).await?
             {
                 // Another call was first: its place goes back before anybody is asked again.
                 continue;
-            }
-            let question = self.question(&assessment, state);
-            if let Some(Decision::Deny { authority, reason, .. }) = self.in_force.chain.admit(&question) {
-                return Err(denied(self.target, authority, reason, state));
             }
             let principal = self.principal.clone();
             return Ok((ticket, Admitted { deadline, digest, assessment, principal }));

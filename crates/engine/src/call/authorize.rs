@@ -19,6 +19,8 @@ pub(super) struct Gate {
     pub(super) changed: Option<Arguments>,
     /// A transform answered in the tool's place.
     pub(super) answered: Option<ToolResult>,
+    /// That answer made up for a transform that failed: it went through the hooks already.
+    pub(super) recovered: bool,
     /// Allowed, or to be asked about. Never a denial.
     pub(super) decision: Decision,
 }
@@ -37,11 +39,11 @@ pub(super) async fn authorize(
     pipeline.guards(call).await.map_err(|denied| refuse(target, &denied, state))?;
     let decision = decide(in_force, request, target, arguments, state).await?;
     if pipeline.is_empty() {
-        return Ok(Gate { changed: None, answered: None, decision });
+        return Ok(Gate { changed: None, answered: None, recovered: false, decision });
     }
     match pipeline.transforms(call).await {
-        Ok(Transformed::Unchanged) => Ok(Gate { changed: None, answered: None, decision }),
-        Ok(Transformed::ShortCircuit(result)) => Ok(Gate { changed: None, answered: Some(result), decision }),
+        Ok(Transformed::Unchanged) => Ok(Gate { changed: None, answered: None, recovered: false, decision }),
+        Ok(Transformed::ShortCircuit(result)) => Ok(Gate { changed: None, answered: Some(result), recovered: false, decision }),
         Ok(Transformed::Denied(denied)) => Err(refuse(target, &denied, state)),
         Ok(Transformed::Changed) => {
             let arguments = toolcrib_core::args::parse(Some(call.arguments())).map_err(|error| {
@@ -53,7 +55,7 @@ pub(super) async fn authorize(
             let again = decide(in_force, request, target, &arguments, state).await?;
             // A question about what the caller wanted is not answered by what it was changed to.
             let decision = if matches!(decision, Decision::Ask { .. }) { decision } else { again };
-            Ok(Gate { changed: Some(arguments), answered: None, decision })
+            Ok(Gate { changed: Some(arguments), answered: None, recovered: false, decision })
         }
         Err(failure) => {
             let hook = failure.hook.clone();
@@ -61,7 +63,7 @@ pub(super) async fn authorize(
                 .because(format!("the interceptor {hook} failed"));
             match pipeline.on_error(call, failure.failure(Outcome::Unavailable)).await {
                 crate::intercept::Recovery::Recovered { result, .. } => {
-                    Ok(Gate { changed: None, answered: Some(result), decision })
+                    Ok(Gate { changed: None, answered: Some(result), recovered: true, decision })
                 }
                 crate::intercept::Recovery::Replaced(failure) => {
                     Err(Stop::told(Outcome::Unavailable, failure.text).because(stop.reason.unwrap_or_default()))

@@ -1,11 +1,13 @@
 //! A call that ends before or instead of a plain result, and what is said then: to the model in the reply, to the operator in
 //! the reason.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use toolcrib_core::{Tool, ToolResult};
 
 use super::CallReply;
-use crate::{backend::InvokeError, event::Outcome};
+use crate::{backend::InvokeError, engine::InForce, event::Outcome};
 
 /// A call that ends before or instead of a plain result.
 pub(crate) struct Stop {
@@ -25,6 +27,27 @@ impl Stop {
     pub(crate) fn denied(exposed: &str, why: &str) -> Self {
         let why = why.trim_end_matches('.');
         Self::told(Outcome::Denied, format!("{exposed} was not run: {why}. Do not retry or work around this."))
+    }
+
+    /// Without the secrets that an upstream's error may repeat.
+    pub(crate) fn masked(mut self, in_force: &InForce) -> Self {
+        match &mut self.reply {
+            CallReply::Result(result) => {
+                if let Cow::Owned(text) = in_force.mask_text(&result.to_text()) {
+                    *result = ToolResult::error(text);
+                }
+            }
+            CallReply::Protocol { message, data, .. } => {
+                if let Cow::Owned(text) = in_force.mask_text(message) {
+                    *message = text;
+                }
+                if let Some(data) = data {
+                    *data = in_force.mask_arguments(data, &Value::Null);
+                }
+            }
+            CallReply::Question(_) => {}
+        }
+        self
     }
 
     /// The text of the reply.

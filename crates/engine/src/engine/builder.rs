@@ -113,7 +113,7 @@ impl EngineBuilder {
     /// The engine.
     pub fn build(self) -> Engine {
         let admission = Admission::new(self.settings.admission.clone());
-        let in_force = InForce::new(self.settings, &self.policies);
+        let in_force = InForce::new(self.settings, &self.policies, None);
         Engine {
             inner: Arc::new(Inner {
                 hub: self.hub,

@@ -21,8 +21,10 @@ pub(crate) struct InForce {
 }
 
 impl InForce {
-    pub(crate) fn new(settings: EngineSettings, policies: &[Arc<dyn Policy>]) -> Self {
-        let chain = PolicyChain::new(policies.to_vec(), settings.permissions.clone());
+    /// In place of `previous`: rate limits that did not change keep what they counted.
+    pub(crate) fn new(settings: EngineSettings, policies: &[Arc<dyn Policy>], previous: Option<&Self>) -> Self {
+        let previous = previous.map(|previous| &previous.chain);
+        let chain = PolicyChain::succeeding(previous, policies.to_vec(), settings.permissions.clone());
         let built = || Redactor::builder().build().map(Arc::new).ok();
         let redactor = settings.redactor.clone().or_else(built);
         Self { settings: Arc::new(settings), chain, redactor }
