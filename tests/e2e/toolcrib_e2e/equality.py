@@ -14,6 +14,8 @@ from .scratch import Scratch
 # Added to a result by the modern era, and not part of what the tool answered.
 MODERN_KEYS = ("resultType", "ttlMs", "cacheScope")
 MODERN_META = "io.modelcontextprotocol/serverInfo"
+# Added to results of servers: nobody vouches for them.
+UNTRUSTED_META = "toolcrib/untrusted"
 
 CLOCK = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?"
@@ -24,7 +26,8 @@ DAY = re.compile(r"\d{4}-\d\d-\d\d|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\
 
 
 def normalised(reply: Any, scratch: Scratch, volatile: tuple[str, ...] = ()) -> Any:
-    """The reply with the scratch path, the modern era's additions and the volatile parts replaced."""
+    """The reply with the scratch path, the additions of the modern era and toolcrib's mark, and the volatile parts
+    replaced."""
     reply = copy.deepcopy(reply)
     if isinstance(reply, dict):
         for key in MODERN_KEYS:
@@ -35,6 +38,7 @@ def normalised(reply: Any, scratch: Scratch, volatile: tuple[str, ...] = ()) -> 
         meta = reply.get("_meta")
         if isinstance(meta, dict):
             meta.pop(MODERN_META, None)
+            meta.pop(UNTRUSTED_META, None)
             if not meta:
                 del reply["_meta"]
     if "environment" in volatile:
