@@ -20,6 +20,7 @@ use toolcrib_core::{
     ContentHash, Scope, Tool, ToolResult,
     bridge::BridgeError,
     explain::{Explanation, explain},
+    permission::{Effect, Risk},
     schema::{SchemaProblem, Validator},
     select::SelectError,
 };
@@ -39,7 +40,7 @@ use crate::{
     journal::{Journal, Kind},
     lookup,
     pending::PendingWork,
-    permission::{Policy, Question, Verdict},
+    permission::{Decision, Policy, Question, Verdict},
     settings::EngineSettings,
     store::ResultStore,
     turns::Turns,
@@ -50,6 +51,19 @@ use crate::{
 const MAX_VALIDATORS: usize = 2_048;
 
 type CompiledSchema = Result<Arc<Validator>, SchemaProblem>;
+
+/// What would be decided about a call.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// The decision.
+    pub decision: Decision,
+    /// What each policy says, in order; the trust level last.
+    pub opinions: Vec<(String, Verdict)>,
+    /// How much could go wrong.
+    pub risk: Risk,
+    /// What the tool does.
+    pub effect: Effect,
+}
 
 /// Gathers, selects, shows and runs tools. See [`Engine::view`] and [`Engine::call`].
 #[derive(Clone)]
@@ -142,16 +156,17 @@ impl Engine {
         Ok(explain(&self.inner.hub.catalog(), &view.set, &self.settings().assemble, name))
     }
 
-    /// What each policy would say of a call of this tool with these arguments, in the order in which they are asked.
+    /// What would be decided about a call of this tool with these arguments, and what each policy says of it in the order
+    /// in which they are asked. `None` when the scope sees no such tool. For diagnosis: nothing is counted, asked or run.
     pub async fn judge(
         &self,
         scope: &Scope,
         identity: &Identity,
         exposed: &str,
         arguments: &Value,
-    ) -> Result<Vec<(String, Verdict)>, SelectError> {
+    ) -> Result<Option<Judgement>, SelectError> {
         let view = self.view(scope)?;
-        let Some(tool) = view.set.tool(exposed) else { return Ok(Vec::new()) };
+        let Some(tool) = view.set.tool(exposed) else { return Ok(None) };
         let in_force = self.in_force();
         let assessment = in_force.chain.assess(tool, exposed);
         let raw = serde_json::value::to_raw_value(arguments).unwrap_or_default();
@@ -166,7 +181,12 @@ impl Engine {
             assessment: &assessment,
             now_ms: now_ms(),
         };
-        Ok(in_force.chain.explain(&question).await)
+        Ok(Some(Judgement {
+            decision: in_force.chain.decide(&question).await,
+            opinions: in_force.chain.explain(&question).await,
+            risk: assessment.risk,
+            effect: assessment.effect,
+        }))
     }
 
     /// What `tool_search` answers, as a value. `arguments` as the bridge tool takes them.

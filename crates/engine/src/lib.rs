@@ -25,11 +25,11 @@ mod view;
 
 pub use backend::{Backend, BoxFuture, CallContext, Invocation, InvokeError, Progress, ProgressSink};
 pub use call::{CallReply, CallReport, CallRequest, Evidence, Timings};
-pub use engine::{Engine, EngineBuilder};
-pub use permission::PermissionSettings;
+pub use engine::{Engine, EngineBuilder, Judgement};
 pub use event::{CallEvent, Door, EventSink, LogSink, Outcome};
-pub use identity::{Identity, Principal};
 pub use hub::{Hub, HubLimits, Publisher, SourceOptions};
+pub use identity::{Identity, Principal};
+pub use permission::PermissionSettings;
 pub use settings::{CallLimits, EngineSettings, ResultSettings, Trust, Untrusted};
 pub use store::{DefinitionStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions};
 pub use view::View;

@@ -338,6 +338,9 @@ pub(crate) struct AssembleArgs {
 pub(crate) struct ExplainArgs {
     /// Exposed name, identity (mcp:SERVER/tool) or a server's own name; * for every tool.
     pub(crate) name: String,
+    /// Also say what would become of a call with these arguments, a JSON object: whether it runs, asks or is refused.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) with: Option<String>,
     /// Where tools come from, how long to wait, how to print.
     #[command(flatten)]
     pub(crate) look: LookArgs,

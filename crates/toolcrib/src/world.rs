@@ -133,7 +133,7 @@ impl World {
             tracing::warn!(%error, "background work of processes that ended cannot be looked up");
         }
         if let Some(approvals) = engine.approvals() {
-            keep_fresh(approvals).await;
+            keep_fresh(approvals, pending.clone()).await;
         }
         let callers = Arc::new(Callers::new(scope.clone(), &loaded.config));
         let running = Mutex::new(Running { loaded, upstreams });
@@ -306,7 +306,7 @@ enum Purpose {
 const REFRESH: Duration = Duration::from_secs(2);
 
 /// Learns of grants, above all of those that forbid, from before the start and from other processes.
-async fn keep_fresh(approvals: &Arc<Approvals>) {
+async fn keep_fresh(approvals: &Arc<Approvals>, pending: Option<PendingWork>) {
     if let Err(error) = approvals.refresh(callers::now_ms()).await {
         tracing::warn!(%error, "grants cannot be read");
     }
@@ -322,7 +322,12 @@ async fn keep_fresh(approvals: &Arc<Approvals>) {
             }
             if now.saturating_sub(last) > PRUNE_EVERY_MS {
                 last = now;
-                let _ = approvals.prune(now.saturating_sub(KEEP_SETTLED_MS)).await;
+                let forgotten = approvals.prune(now.saturating_sub(KEEP_SETTLED_MS)).await;
+                tracing::debug!(?forgotten, "old approvals");
+                if let Some(pending) = &pending {
+                    let forgotten = pending.prune().await;
+                    tracing::debug!(?forgotten, "old background work");
+                }
             }
         }
     });

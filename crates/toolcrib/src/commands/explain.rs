@@ -1,4 +1,11 @@
-//! `toolcrib explain`: why a tool is shown, deferred, hidden or quarantined.
+//! `toolcrib explain`: why a tool is shown, deferred, hidden or quarantined, and what would become of a call.
+
+use anyhow::Context;
+use serde_json::{Value, json};
+use toolcrib_engine::{
+    Identity, Judgement,
+    permission::{Decision, Verdict},
+};
 
 use crate::{args::ExplainArgs, exit::Exit, print, world::World};
 
@@ -6,19 +13,32 @@ pub(crate) async fn run(args: ExplainArgs) -> anyhow::Result<Exit> {
     let world = World::start(&args.look.sources).await?;
     world.wait_for_tool(&args.name, args.look.wait).await;
     let found = world.engine.explain(&world.scope, &args.name)?;
+    let arguments: Value = match &args.with {
+        None => json!({}),
+        Some(text) => serde_json::from_str(text).context("--with is not JSON; write the arguments as one object")?,
+    };
+    let mut judged = Vec::new();
+    for explanation in &found {
+        judged.push(world.engine.judge(&world.scope, &Identity::default(), &explanation.name, &arguments).await?);
+    }
     if args.look.json {
-        let list: Vec<serde_json::Value> = found
+        let list: Vec<Value> = found
             .iter()
-            .map(|explanation| {
+            .zip(&judged)
+            .map(|(explanation, judgement)| {
                 let mut value = serde_json::to_value(explanation).unwrap_or_default();
                 value["sentence"] = explanation.sentence().into();
+                value["call"] = judgement.as_ref().map_or(Value::Null, as_value);
                 value
             })
             .collect();
         print::json(&list)?;
     } else {
-        for explanation in &found {
+        for (explanation, judgement) in found.iter().zip(&judged) {
             print::line(print::clean(&explanation.sentence()));
+            if let Some(judgement) = judgement {
+                print::line(print::clean(&sentence(judgement, args.with.is_some())));
+            }
         }
     }
     if found.is_empty() {
@@ -30,4 +50,50 @@ pub(crate) async fn run(args: ExplainArgs) -> anyhow::Result<Exit> {
     }
     world.stop().await;
     Ok(if found.is_empty() { Exit::Failed } else { Exit::Done })
+}
+
+/// What would become of a call, in one sentence.
+fn sentence(judgement: &Judgement, with_arguments: bool) -> String {
+    let call = if with_arguments { "This call" } else { "A call without arguments" };
+    let nature = format!("{} risk, {}", judgement.risk.word(), judgement.effect.word().replace('_', "-"));
+    match &judgement.decision {
+        Decision::Allow { authority } => format!("  {call} would run ({authority}; {nature})."),
+        Decision::Ask { authority, reason } => {
+            format!(
+                "  {call} would ask a person: {reason} ({authority}; {nature}). A rule in permissions.allow lets it run."
+            )
+        }
+        Decision::Deny { authority, reason, .. } => {
+            format!("  {call} would be refused: {reason} ({authority}; {nature}). Changing that rule lets it run.")
+        }
+    }
+}
+
+fn as_value(judgement: &Judgement) -> Value {
+    let (decision, authority, reason) = match &judgement.decision {
+        Decision::Allow { authority } => ("allow", authority.to_string(), None),
+        Decision::Ask { authority, reason } => ("ask", authority.to_string(), Some(reason.to_string())),
+        Decision::Deny { authority, reason, .. } => ("deny", authority.clone(), Some(reason.clone())),
+    };
+    let opinions: Vec<Value> = judgement
+        .opinions
+        .iter()
+        .map(|(policy, verdict)| {
+            let (says, rule) = match verdict {
+                Verdict::Allow { rule } => ("allow", Some(rule)),
+                Verdict::Ask { rule, .. } => ("ask", Some(rule)),
+                Verdict::Deny { rule, .. } => ("deny", Some(rule)),
+                Verdict::Abstain => ("abstain", None),
+            };
+            json!({"policy": policy, "says": says, "rule": rule})
+        })
+        .collect();
+    json!({
+        "decision": decision,
+        "authority": authority,
+        "reason": reason,
+        "risk": judgement.risk.word(),
+        "effect": judgement.effect.word(),
+        "opinions": opinions,
+    })
 }
