@@ -102,7 +102,14 @@ fn write_scalar(value: &Value, sink: &mut impl Sink) {
 
 impl fmt::Display for ContentHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |index: usize| {
+            let byte = self.0[index / 2];
+            DIGITS[usize::from(if index % 2 == 0 { byte >> 4 } else { byte & 15 })]
+        };
+        let text: [u8; 64] = std::array::from_fn(digit);
+        // Digits are ASCII.
+        f.pad(std::str::from_utf8(&text).unwrap_or_default())
     }
 }
 

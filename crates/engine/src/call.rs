@@ -119,7 +119,11 @@ async fn stages(
     let opened = match journal::open(engine, in_force, request, &admitted, state).await? {
         journal::Opened::Go(opened) => opened,
         journal::Opened::Earlier(result) => {
-            return Ok(End { outcome: if result.is_error() { Outcome::ToolError } else { Outcome::Ok }, result, reason: Some("answered from the record of an earlier call".to_owned()) });
+            return Ok(End {
+                outcome: if result.is_error() { Outcome::ToolError } else { Outcome::Ok },
+                result,
+                reason: Some("answered from the record of an earlier call".to_owned()),
+            });
         }
     };
     pipeline.observe_before(&call).await;
@@ -131,8 +135,7 @@ async fn stages(
             let result = if pipeline.is_empty() { result } else { pipeline.after(&call, result).await };
             // What was asked for slice by slice is bounded already, and cutting it again would loop.
             let own = tool.name() == crate::results::READ_TOOL && *tool.source() == Source::Builtin;
-            let mut result =
-                if own { result } else { shape::shape(engine, in_force, request, &target, result).await };
+            let mut result = if own { result } else { shape::shape(engine, in_force, request, &target, result).await };
             if let Some(note) = state.note.take() {
                 result = toolcrib_core::shape::append_note(&result, &note);
             }
@@ -149,11 +152,7 @@ async fn stages(
 }
 
 /// A failure, after error hooks had their say. Whatever they make of it, the call stays a failure.
-async fn recovered(
-    pipeline: &crate::intercept::Pipeline,
-    call: &Intercepted<'_>,
-    stop: Stop,
-) -> Result<End, Stop> {
+async fn recovered(pipeline: &crate::intercept::Pipeline, call: &Intercepted<'_>, stop: Stop) -> Result<End, Stop> {
     if pipeline.is_empty() {
         return Err(stop);
     }

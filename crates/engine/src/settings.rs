@@ -7,13 +7,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use toolcrib_core::{
-    Source,
-    assemble::AssembleSettings,
-    redact::Redactor,
-    selector::Selector,
-    shape::ShapeLimits,
-};
+use toolcrib_core::{Source, assemble::AssembleSettings, redact::Redactor, selector::Selector, shape::ShapeLimits};
 
 use crate::{admit::AdmissionSettings, permission::PermissionSettings};
 

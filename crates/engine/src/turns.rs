@@ -41,13 +41,7 @@ impl Default for Turns {
 
 impl Turns {
     /// Counts characters. `None`: all of them may be shown; else how many are left.
-    pub(crate) fn allow(
-        &self,
-        scope: &Scope,
-        identity: &Identity,
-        in_force: &InForce,
-        chars: usize,
-    ) -> Option<usize> {
+    pub(crate) fn allow(&self, scope: &Scope, identity: &Identity, in_force: &InForce, chars: usize) -> Option<usize> {
         let limits = &in_force.settings.limits;
         let budget = || {
             let by_context = scope.context_length.map_or_else(TurnBudget::default, TurnBudget::for_context);

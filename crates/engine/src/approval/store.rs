@@ -58,11 +58,7 @@ pub trait ApprovalStore: Send + Sync + 'static {
     /// Reads a request; one that is past its time reads as expired.
     fn request<'a>(&'a self, id: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Option<StoredRequest>, StoreError>>;
     /// Lists requests, newest first.
-    fn requests(
-        &self,
-        filter: RequestFilter,
-        now_ms: u64,
-    ) -> BoxFuture<'_, Result<Vec<StoredRequest>, StoreError>>;
+    fn requests(&self, filter: RequestFilter, now_ms: u64) -> BoxFuture<'_, Result<Vec<StoredRequest>, StoreError>>;
     /// Records an answer and its grant together.
     fn answer<'a>(
         &'a self,

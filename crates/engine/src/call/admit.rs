@@ -45,10 +45,8 @@ pub(super) async fn settle(
 ) {
     let settled = match ran {
         Ok(result) => {
-            let result_digest = state
-                .evidence
-                .output
-                .unwrap_or_else(|| ContentHash::of_bytes(result.raw().get().as_bytes()));
+            let result_digest =
+                state.evidence.output.unwrap_or_else(|| ContentHash::of_bytes(result.raw().get().as_bytes()));
             if result.is_error() { Settled::ToolError { result_digest } } else { Settled::Answered { result_digest } }
         }
         Err(error) => Settled::of_error(error),

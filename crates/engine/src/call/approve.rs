@@ -47,11 +47,7 @@ pub(super) struct Admitted {
 
 impl Leave<'_> {
     /// Gets leave: asks where the decision says so, waits for a place, takes the approval's use.
-    pub(super) async fn obtain(
-        &self,
-        decision: Decision,
-        state: &mut Progressing,
-    ) -> Result<(Ticket, Admitted), Stop> {
+    pub(super) async fn obtain(&self, decision: Decision, state: &mut Progressing) -> Result<(Ticket, Admitted), Stop> {
         let assessment = self.in_force.chain.assess(&self.target.tool, &self.target.exposed);
         let digest = canonical::digest(&self.arguments.raw);
         state.mutating = assessment.effect != Effect::ReadOnly;
@@ -121,7 +117,9 @@ impl Leave<'_> {
         let question = self.question(assessment, state);
         let (authority, reason) = match decision {
             Decision::Allow { authority } => {
-                if let Some(never) = self.engine.approvals().and_then(|approvals| approvals.forbidden(&question, self.principal)) {
+                if let Some(never) =
+                    self.engine.approvals().and_then(|approvals| approvals.forbidden(&question, self.principal))
+                {
                     return Err(self.forbidden(&never.by, state));
                 }
                 state.evidence.authority = Some(authority.to_string());
@@ -150,14 +148,8 @@ impl Leave<'_> {
         state.evidence.authority = Some(authority.to_string());
         let schema = self.target.tool.input_schema();
         let mask = |value: &serde_json::Value| self.in_force.mask_arguments(value, schema);
-        let asking = Asking {
-            question: &question,
-            principal: self.principal,
-            digest,
-            reason,
-            mask: &mask,
-            within: None,
-        };
+        let asking =
+            Asking { question: &question, principal: self.principal, digest, reason, mask: &mask, within: None };
         let asker = self.request.asker.as_ref().or(self.engine.asker());
         let began = Clock::now();
         let asked = approvals.ask(&asking, asker, &self.request.cancel).await;
@@ -168,22 +160,24 @@ impl Leave<'_> {
                 state.evidence.authority = Some(authority);
                 Ok(Some(used))
             }
-            Asked::Denied { reason, sentence, .. } => {
-                Err(Stop::told(Outcome::Denied, sentence).because(reason))
-            }
+            Asked::Denied { reason, sentence, .. } => Err(Stop::told(Outcome::Denied, sentence).because(reason)),
             Asked::Parked { sentence, reason, id } => {
                 state.evidence.authority = Some(format!("request {id}"));
                 Err(Stop::told(Outcome::Denied, sentence).because(reason))
             }
             Asked::Later { request } => Err(Stop {
                 outcome: Outcome::Denied,
-                reason: Some(format!("a person is asked (request {}); the answer comes with the next attempt", request.id)),
+                reason: Some(format!(
+                    "a person is asked (request {}); the answer comes with the next attempt",
+                    request.id
+                )),
                 reply: CallReply::Question(request),
             }),
-            Asked::Cancelled { .. } => {
-                Err(Stop::told(Outcome::Cancelled, "The call was cancelled before anybody approved it. Nothing was run.")
-                    .because("cancelled while waiting for an approval"))
-            }
+            Asked::Cancelled { .. } => Err(Stop::told(
+                Outcome::Cancelled,
+                "The call was cancelled before anybody approved it. Nothing was run.",
+            )
+            .because("cancelled while waiting for an approval")),
         }
     }
 

@@ -43,7 +43,9 @@ pub(super) async fn authorize(
     }
     match pipeline.transforms(call).await {
         Ok(Transformed::Unchanged) => Ok(Gate { changed: None, answered: None, recovered: false, decision }),
-        Ok(Transformed::ShortCircuit(result)) => Ok(Gate { changed: None, answered: Some(result), recovered: false, decision }),
+        Ok(Transformed::ShortCircuit(result)) => {
+            Ok(Gate { changed: None, answered: Some(result), recovered: false, decision })
+        }
         Ok(Transformed::Denied(denied)) => Err(refuse(target, &denied, state)),
         Ok(Transformed::Changed) => {
             let arguments = toolcrib_core::args::parse(Some(call.arguments())).map_err(|error| {

@@ -22,7 +22,8 @@ pub(super) fn applies(in_force: &Arc<InForce>, target: &Target, request: &CallRe
     }
     let tool = &target.tool;
     let groups = &in_force.settings.permissions.groups;
-    says_so(tool) || in_force.settings.limits.background.iter().any(|selector| selector.matches(tool, &target.exposed, groups))
+    says_so(tool)
+        || in_force.settings.limits.background.iter().any(|selector| selector.matches(tool, &target.exposed, groups))
 }
 
 fn says_so(tool: &Tool) -> bool {
@@ -92,7 +93,9 @@ pub(super) async fn suspended(
 ) -> ToolResult {
     let Some(suspension) = request.suspender.take() else { return result };
     let Some(pending) = engine.pending() else {
-        return ToolResult::error("The tool waits for an answer from outside, and nothing here can hold the call until then.");
+        return ToolResult::error(
+            "The tool waits for an answer from outside, and nothing here can hold the call until then.",
+        );
     };
     let origin = origin(engine, request, tool, &state.name, state);
     match pending.suspend(origin, suspension).await {
@@ -100,6 +103,8 @@ pub(super) async fn suspended(
             state.pending = Some(piece.handle);
             result
         }
-        Err(error) => ToolResult::error(format!("The tool waits for an answer from outside, but the call cannot be held: {error}.")),
+        Err(error) => ToolResult::error(format!(
+            "The tool waits for an answer from outside, but the call cannot be held: {error}."
+        )),
     }
 }

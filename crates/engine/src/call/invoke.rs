@@ -50,7 +50,8 @@ fn may_repeat(in_force: &Arc<InForce>, target: &Target) -> bool {
     let tool = &target.tool;
     let groups = &in_force.settings.permissions.groups;
     let declared = tool.hints_trusted() && tool.annotations().idempotent_hint == Some(true);
-    declared || in_force.settings.limits.idempotent.iter().any(|selector| selector.grants(tool, &target.exposed, groups))
+    declared
+        || in_force.settings.limits.idempotent.iter().any(|selector| selector.grants(tool, &target.exposed, groups))
 }
 
 async fn once(

@@ -77,7 +77,8 @@ fn claim(
     state: &Progressing,
 ) -> Option<Claim> {
     let tool = state.tool.as_ref()?;
-    let digest = ContentHash::of_hashes([tool.hash(), ContentHash::of_bytes(tool.id().to_string().as_bytes()), admitted.digest]);
+    let digest =
+        ContentHash::of_hashes([tool.hash(), ContentHash::of_bytes(tool.id().to_string().as_bytes()), admitted.digest]);
     let owner = crate::results::owner(&request.scope);
     if let Some(key) = &request.idempotency_key {
         return Some(journal.claim(owner, format!("key:{key}"), digest.to_string()));
@@ -96,17 +97,14 @@ fn claim(
     Some(claim)
 }
 
-fn answer(
-    exposed: &str,
-    claim: Option<&Claim>,
-    earlier: Earlier,
-    request: &CallRequest,
-) -> Result<ToolResult, Stop> {
+fn answer(exposed: &str, claim: Option<&Claim>, earlier: Earlier, request: &CallRequest) -> Result<ToolResult, Stop> {
     let call = format!("call {} of run {}", earlier.call, earlier.run);
     if claim.is_some_and(|claim| claim.digest != earlier.digest) {
         return Err(Stop::told(
             Outcome::Invalid,
-            format!("{exposed} was not run: this idempotency key was used for another call. Use a new key for each call."),
+            format!(
+                "{exposed} was not run: this idempotency key was used for another call. Use a new key for each call."
+            ),
         )
         .because(format!("the key belongs to {call}")));
     }
@@ -125,9 +123,13 @@ fn answer(
         None => (Outcome::Unknown, "is still running".to_owned()),
         Some(Outcome::Ok) => (Outcome::Ok, "ran, and its result is too large to be kept".to_owned()),
         Some(Outcome::ToolError) => (Outcome::ToolError, "ran and failed".to_owned()),
-        Some(outcome) => (Outcome::Unknown, format!("ended as {}: it may or may not have taken effect", outcome.word())),
+        Some(outcome) => {
+            (Outcome::Unknown, format!("ended as {}: it may or may not have taken effect", outcome.word()))
+        }
     };
-    let text = format!("{exposed} was not run again: the same call a moment ago {how}. Check what happened before repeating it.");
+    let text = format!(
+        "{exposed} was not run again: the same call a moment ago {how}. Check what happened before repeating it."
+    );
     if outcome == Outcome::Ok {
         return Ok(ToolResult::text(text));
     }

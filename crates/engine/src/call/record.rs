@@ -38,7 +38,10 @@ pub(super) async fn record(
     let Some(journal) = engine.journal() else { return };
     // Searching and describing run nothing; a call that waits for its answer is recorded when it comes again.
     let runs_nothing = state.tool.is_none() && outcome == Outcome::Ok;
-    if state.closed || runs_nothing || (!state.mutating && outcome == Outcome::Ok && !in_force.settings.limits.journal_reads) {
+    if state.closed
+        || runs_nothing
+        || (!state.mutating && outcome == Outcome::Ok && !in_force.settings.limits.journal_reads)
+    {
         return;
     }
     let mut record = of(journal, Kind::Outcome, request, state);

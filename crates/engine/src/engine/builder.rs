@@ -1,9 +1,6 @@
 //! Putting an engine together.
 
-use std::sync::{
-    Arc,
-    atomic::AtomicU64,
-};
+use std::sync::{Arc, atomic::AtomicU64};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;

@@ -147,8 +147,11 @@ async fn search_and_describe_lead_to_a_call() {
 
 #[tokio::test]
 async fn at_trust_none_only_named_tools_run() {
-    let permissions =
-        PermissionSettings { trust: Trust::None, allow: vec!["mcp:s/fail".parse().unwrap()], ..PermissionSettings::default() };
+    let permissions = PermissionSettings {
+        trust: Trust::None,
+        allow: vec!["mcp:s/fail".parse().unwrap()],
+        ..PermissionSettings::default()
+    };
     let world = World::new(EngineSettings { permissions, ..EngineSettings::default() });
     let report = world.call("s__echo", json!({"n": 1})).await;
     assert_eq!((report.outcome, world.runs()), (Outcome::Denied, 0));
