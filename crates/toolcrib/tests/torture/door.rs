@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::{Value, json, value::RawValue};
 
-use super::scene::Scene;
+use super::scene::{CONFIG, Scene};
 
 /// Which way calls go in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub(crate) enum Event {
     Closed,
     /// A person's approval of request `id` was given, or why not.
     Approved { call: usize, done: Result<(), String> },
+    /// Another toolcrib that uses the same store has done its work, or why not.
+    Beside(Result<(), String>),
 }
 
 /// Events with the round they belong to.
@@ -77,7 +79,7 @@ impl Door {
             Kind::Stdio => &["serve", "--stdio", "--trust", "configured"],
             Kind::Http => &["serve", "--http", "127.0.0.1:0", "--trust", "configured"],
         };
-        let mut command = scene.command(words);
+        let mut command = scene.command(CONFIG, words);
         command.stderr(Stdio::piped());
         if kind == Kind::Stdio {
             command.stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -71,14 +71,15 @@ impl Orphans {
     }
 }
 
-/// All processes with the scene's folder on their command line, except a person's `toolcrib approvals`.
+/// All processes with the scene's folder on their command line, except those that were run beside.
 fn of_scene(scene: &Path) -> Vec<Process> {
     let scene = scene.to_str().unwrap();
     let numbers = fs::read_dir("/proc").unwrap().flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     numbers
         .filter_map(read)
-        .filter(|process| process.command.contains(scene) && !process.command.contains(" approvals "))
+        .filter(|process| process.command.contains(scene))
+        .filter(|process| ![" approvals ", " call "].iter().any(|beside| process.command.contains(beside)))
         .collect()
 }
 

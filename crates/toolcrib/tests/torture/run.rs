@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     env,
+    process::Command,
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
     thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -13,7 +14,7 @@ use super::{
     judge::{Line, SHOWN, Sent, judge},
     processes::Orphans,
     random::Random,
-    scene::{Scene, command},
+    scene::{BESIDE, CONFIG, Scene},
 };
 
 /// Calls under way at a time.
@@ -65,8 +66,8 @@ struct Run {
     next_id: u64,
     /// Calls to be sent again.
     again: VecDeque<usize>,
-    /// Approvals being given by other processes.
-    approving: usize,
+    /// Other processes at work on the same store.
+    others: usize,
     /// When calls may be sent again after one was refused.
     not_before: Instant,
     orphans: Orphans,
@@ -85,7 +86,7 @@ impl Run {
             under_way: HashMap::new(),
             next_id: 1,
             again: VecDeque::new(),
-            approving: 0,
+            others: 0,
             not_before: Instant::now(),
             orphans: Orphans::default(),
             tally: BTreeMap::new(),
@@ -101,6 +102,11 @@ impl Run {
     fn round(&mut self, round: u32) -> Result<(), String> {
         let mut door = Door::open(self.kind, &self.scene, round, &self.events.0);
         let started = Instant::now();
+        // Some are not alone with their store: what they have under way is theirs to end, not the other's.
+        if self.others < 2 && self.random.percent(25) {
+            let beside = self.scene.command(BESIDE, &["call", "current_time", "{}"]);
+            self.run_beside(beside, Event::Beside);
+        }
         // Some die while they start and put in order what the last one left, most after their first good call.
         let early = self.random.percent(20);
         let delay = Duration::from_micros(self.random.below(if early { 250_000 } else { 100_000 }));
@@ -207,12 +213,17 @@ impl Run {
             Event::Ready(_) | Event::Closed => {}
             Event::Garbage(line) => return Err(format!("it wrote what is no protocol: {line}")),
             Event::Approved { call, done } => {
-                self.approving -= 1;
+                self.others -= 1;
                 done.map_err(|said| format!("{} could not be approved: {said}", self.sent[call].key))?;
                 self.sent[call].approvals += 1;
                 self.count("approvals");
                 // Twice, side by side: one of them must be refused.
                 self.again.extend([call, call]);
+            }
+            Event::Beside(done) => {
+                self.others -= 1;
+                done.map_err(|said| format!("another process beside failed: {said}"))?;
+                self.count("others beside");
             }
             Event::Reply(id, reply) => {
                 let Some(call) = self.under_way.remove(&id) else {
@@ -241,7 +252,9 @@ impl Run {
         self.count("lost");
         let sent = &self.sent[call];
         if sent.sends < SENDS && (sent.idempotency.is_some() || sent.tool == "wipe") {
-            self.count("sent again after a loss");
+            let what =
+                if sent.tool == "wipe" { "wipes sent again after a loss" } else { "keys sent again after a loss" };
+            self.count(what);
             self.again.push_back(call);
         }
     }
@@ -263,7 +276,7 @@ impl Run {
         let Some(handle) = handle.filter(|_| reply.text.contains("approv")) else { return };
         // A person lets most of them through, some even a second time; the others are tried again and must not run.
         let first = sent.approvals == 0;
-        if self.approving < 2 && self.random.percent(if first { 70 } else { 15 }) {
+        if self.others < 2 && self.random.percent(if first { 70 } else { 15 }) {
             self.approve(call, handle);
         } else if first && self.random.percent(50) {
             self.again.push_back(call);
@@ -271,21 +284,26 @@ impl Run {
     }
 
     fn approve(&mut self, call: usize, handle: &str) {
-        self.approving += 1;
-        let mut approve = command(self.scene.folder(), &["approvals", "approve", handle]);
+        let approve = self.scene.command(CONFIG, &["approvals", "approve", handle]);
+        self.run_beside(approve, move |done| Event::Approved { call, done });
+    }
+
+    /// Runs another process; an event tells of its end.
+    fn run_beside(&mut self, mut command: Command, event: impl FnOnce(Result<(), String>) -> Event + Send + 'static) {
+        self.others += 1;
         let events = self.events.0.clone();
         thread::spawn(move || {
-            let output = approve.output().unwrap();
+            let output = command.output().unwrap();
             let said = || format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
             let done = if output.status.success() { Ok(()) } else { Err(said()) };
-            let _ = events.send((0, Event::Approved { call, done }));
+            let _ = events.send((0, event(done)));
         });
     }
 
     /// Lets a last process put everything in order, and compares the accounts.
     fn verdict(&mut self, rounds: u32, began: Instant) -> Result<String, String> {
-        while self.approving > 0 {
-            let waited = self.events.1.recv_timeout(START).map_err(|_| "an approval does not end".to_owned());
+        while self.others > 0 {
+            let waited = self.events.1.recv_timeout(START).map_err(|_| "a process beside does not end".to_owned());
             self.take(waited?.1)?;
         }
         self.orphans.wait()?;
@@ -309,12 +327,16 @@ impl Run {
             return Err(format!("{} faults\n{}\n{self}", faults.len(), shown.join("\n")));
         }
         // A run in which nothing was at stake shows nothing.
+        let http = self.kind == Kind::Http;
+        let tally = |what| self.tally.get(what).copied().unwrap_or(0) as usize;
         let sizes = [
             ("calls that ran", figures.executed, rounds as usize * 3),
             ("calls whose end is unknown", figures.unknown, rounds as usize),
             ("unknown ones that ran", figures.unknown_ran, rounds as usize / 4),
             ("approved calls that ran", figures.wiped, rounds as usize / 8),
             ("processes left behind", self.orphans.seen as usize, rounds as usize),
+            ("keys sent again", tally("keys sent again after a loss"), if http { rounds as usize / 4 } else { 0 }),
+            ("wipes sent again", tally("wipes sent again after a loss"), rounds as usize / 8),
         ];
         for (what, found, least) in sizes {
             if found < least {

@@ -8,6 +8,14 @@ use std::{
 
 use super::door::Kind;
 
+/// Starts the server with its protocol on descriptor 3. One in four does not end when it is asked to.
+const START: &str = r#"[ $(($$ % 4)) != 0 ] || trap "" TERM; exec "$0" "$@" 3>&1 >/dev/null"#;
+
+/// The configuration with the server.
+pub(crate) const CONFIG: &str = "toolcrib.toml";
+/// Another one with the same store and without the server.
+pub(crate) const BESIDE: &str = "beside.toml";
+
 pub(crate) struct Scene {
     folder: tempfile::TempDir,
 }
@@ -29,12 +37,14 @@ impl Scene {
              [approvals]\nmost_open = 10000\nper_minute = 1000\n\
              [calls]\n{duplicates}\n\
              [servers.up]\ncommand = '/bin/sh'\nera = 'legacy'\n\
-             args = ['-c', 'exec \"$0\" \"$@\" 3>&1 >/dev/null', {program}, '--exact', 'upstream', {observed}]\n",
+             args = ['-c', '{START}', {program}, '--exact', 'upstream', {observed}]\n",
             store = text(&folder.path().join("state.db")),
             program = text(&program),
             observed = text(&folder.path().join("observed")),
         );
-        fs::write(folder.path().join("toolcrib.toml"), config).unwrap();
+        fs::write(folder.path().join(CONFIG), config).unwrap();
+        let beside = format!("[store]\npath = {}\n", text(&folder.path().join("state.db")));
+        fs::write(folder.path().join(BESIDE), beside).unwrap();
         Self { folder }
     }
 
@@ -47,13 +57,21 @@ impl Scene {
         self.folder.keep()
     }
 
-    /// `toolcrib` with these words and this scene's configuration.
-    pub(crate) fn command(&self, words: &[&str]) -> Command {
-        command(self.folder(), words)
+    /// `toolcrib` with these words and this configuration.
+    pub(crate) fn command(&self, config: &str, words: &[&str]) -> Command {
+        let program = std::env::var_os("TOOLCRIB_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_toolcrib").into());
+        let mut command = Command::new(program);
+        command.args(words).arg("--config").arg(self.folder().join(config));
+        command.current_dir(self.folder()).env("XDG_CONFIG_HOME", self.folder()).env("XDG_STATE_HOME", self.folder());
+        for name in ["TOOLCRIB_STORE", "TOOLCRIB_CONFIG", "TOOLCRIB_LOG"] {
+            command.env_remove(name);
+        }
+        command.stdin(Stdio::null());
+        command
     }
 
     pub(crate) fn run(&self, words: &[&str]) -> Output {
-        self.command(words).output().unwrap()
+        self.command(CONFIG, words).output().unwrap()
     }
 
     /// The keys of all executions so far, in order.
@@ -61,17 +79,4 @@ impl Scene {
         let text = fs::read_to_string(self.folder().join("observed")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
-}
-
-/// As [`Scene::command`], where only the folder is at hand.
-pub(crate) fn command(folder: &Path, words: &[&str]) -> Command {
-    let program = std::env::var_os("TOOLCRIB_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_toolcrib").into());
-    let mut command = Command::new(program);
-    command.args(words).arg("--config").arg(folder.join("toolcrib.toml"));
-    command.current_dir(folder).env("XDG_CONFIG_HOME", folder).env("XDG_STATE_HOME", folder);
-    for name in ["TOOLCRIB_STORE", "TOOLCRIB_CONFIG", "TOOLCRIB_LOG"] {
-        command.env_remove(name);
-    }
-    command.stdin(Stdio::null());
-    command
 }
