@@ -101,12 +101,18 @@ impl PendingStore for MemoryStore {
         correlation: &'a str,
         now_ms: u64,
     ) -> BoxFuture<'a, Result<Option<Pending>, StoreError>> {
-        let found = self.pending.lock().list(now_ms, 1, |kept| {
-            kept.piece.principal.tenant == tenant
-                && kept.piece.correlation.as_deref() == Some(correlation)
-                && kept.waits(now_ms)
-        });
-        ready(Ok(found.into_iter().next()))
+        let pieces = self.pending.lock();
+        let theirs = |kept: &Piece| {
+            kept.piece.principal.tenant == tenant && kept.piece.correlation.as_deref() == Some(correlation)
+        };
+        // The oldest that waits; when none does, the latest, which tells whoever comes late why.
+        let waiting = pieces.list(now_ms, 1, |kept| theirs(kept) && kept.waits(now_ms)).pop();
+        let latest = || {
+            // Of equally old ones the last is the latest.
+            let found = pieces.pieces.values().filter(|kept| theirs(kept));
+            found.max_by_key(|kept| kept.piece.created_at_ms).map(|kept| kept.at(now_ms))
+        };
+        ready(Ok(waiting.or_else(latest)))
     }
 
     fn settle<'a>(&'a self, handle: &'a str, result: String, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>> {
@@ -123,9 +129,8 @@ impl PendingStore for MemoryStore {
 
     fn deliver<'a>(&'a self, handle: &'a str, _now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>> {
         let mut pieces = self.pending.lock();
-        let Some(kept) = pieces.by_handle(handle).filter(|kept| kept.piece.state == PendingState::Ready) else {
-            return ready(Ok(false));
-        };
+        let there = |kept: &&mut Piece| matches!(kept.piece.state, PendingState::Ready | PendingState::Lost);
+        let Some(kept) = pieces.by_handle(handle).filter(there) else { return ready(Ok(false)) };
         kept.piece.state = PendingState::Delivered;
         ready(Ok(true))
     }

@@ -1,6 +1,9 @@
 //! The journal: chained records, intents still open, idempotency keys. Every statement about them.
 
-use rusqlite::{Connection, OptionalExtension, Row, params, types::Value};
+use rusqlite::{
+    Connection, OptionalExtension, Row, params,
+    types::{Value, ValueRef},
+};
 use toolcrib_engine::{
     StoreError,
     event::Outcome,
@@ -267,16 +270,55 @@ pub(crate) fn records(connection: &Connection, filter: &JournalFilter) -> Result
     }
     values.push(signed(filter.limit.min(bounds::LIST) as u64).into());
     let order = if filter.newest { "DESC" } else { "ASC" };
+    // Whoever reads from one place on, such as a verification, also learns whether a search would tell the truth.
+    let searches = *filter != JournalFilter { after: filter.after, limit: filter.limit, ..JournalFilter::default() };
+    let terms = if searches { "" } else { TERMS };
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT seq, hash, record FROM journal WHERE {} ORDER BY seq {order} LIMIT ?",
+        "SELECT seq, hash, record{terms} FROM journal WHERE {} ORDER BY seq {order} LIMIT ?",
         conditions.join(" AND ")
     ))?;
-    let rows = statement.query_map(rusqlite::params_from_iter(values), columns)?;
-    let mut records = rows.map(|row| stored(row?)).collect::<Result<Vec<_>, Refusal>>()?;
+    let mut rows = statement.query(rusqlite::params_from_iter(values))?;
+    let mut records = Vec::new();
+    while let Some(row) = rows.next()? {
+        let stored = stored(columns(row)?)?;
+        if !searches {
+            agrees(row, &stored)?;
+        }
+        records.push(stored);
+    }
     if filter.newest {
         records.reverse();
     }
     Ok(records)
+}
+
+/// The copies to search by, as [`agrees`] reads them after the columns of a [`StoredRow`].
+const TERMS: &str = ", at_ms, run, call, tenant, user, tool, outcome";
+
+/// Fails when a record is searched by something else than what it says: the chain covers the record only.
+fn agrees(row: &Row<'_>, stored: &StoredRecord) -> Result<(), Refusal> {
+    let record = &stored.record;
+    let (at, call, outcome) = (signed(record.at_ms), signed(record.call), record.outcome.map(Outcome::word));
+    let terms = [
+        ValueRef::Integer(at),
+        ValueRef::from(record.run.as_str()),
+        ValueRef::Integer(call),
+        ValueRef::from(record.principal.tenant.as_str()),
+        ValueRef::from(record.principal.user.as_deref()),
+        ValueRef::from(record.tool.as_deref()),
+        ValueRef::from(outcome),
+    ];
+    let mut agrees = true;
+    for (place, term) in (3..).zip(terms) {
+        agrees &= row.get_ref(place)? == term;
+    }
+    if agrees {
+        return Ok(());
+    }
+    Err(Refusal::Rule(StoreError::Failed {
+        operation: "read journal",
+        cause: format!("record {} was changed: it does not agree with what it is searched by", stored.seq),
+    }))
 }
 
 type StoredRow = (i64, String, String);

@@ -151,16 +151,26 @@ fn by_correlation(
     correlation: &str,
     now_ms: u64,
 ) -> Result<Option<Pending>, Refusal> {
-    connection
+    // The oldest that waits; when none does, the latest, which tells whoever comes late why.
+    let waiting = connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM pending
              WHERE tenant = ?1 AND correlation = ?2 AND state = 'waiting' AND expires_at_ms > ?3
              ORDER BY created_at_ms, id LIMIT 1"
         ))?
         .query_row(params![tenant, correlation, signed(now_ms)], columns)
-        .optional()?
-        .map(|row| piece(row, now_ms))
-        .transpose()
+        .optional()?;
+    let found = match waiting {
+        Some(row) => Some(row),
+        None => connection
+            .prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM pending WHERE tenant = ?1 AND correlation = ?2
+                 ORDER BY created_at_ms DESC, id DESC LIMIT 1"
+            ))?
+            .query_row(params![tenant, correlation], columns)
+            .optional()?,
+    };
+    found.map(|row| piece(row, now_ms)).transpose()
 }
 
 fn settle(connection: &Connection, handle: &str, result: &str, now_ms: u64) -> Result<bool, Refusal> {
@@ -175,7 +185,7 @@ fn settle(connection: &Connection, handle: &str, result: &str, now_ms: u64) -> R
 
 fn deliver(connection: &Connection, handle: &str) -> Result<bool, Refusal> {
     let delivered = connection
-        .prepare_cached("UPDATE pending SET state = 'delivered' WHERE handle = ?1 AND state = 'ready'")?
+        .prepare_cached("UPDATE pending SET state = 'delivered' WHERE handle = ?1 AND state IN ('ready', 'lost')")?
         .execute([handle])?;
     Ok(delivered > 0)
 }

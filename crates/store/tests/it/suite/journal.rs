@@ -112,12 +112,21 @@ pub(crate) async fn a_key_of_a_call_that_did_not_run_is_free_again(store: impl S
 }
 
 pub(crate) async fn a_key_learns_of_an_outcome_that_another_process_wrote(store: impl Store) {
-    store.begin(intent("r", 1), Some(claim("k")), 1).await.unwrap();
-    store.append(vec![JournalRecord { kind: Kind::Recovered, ..outcome("r", 1, Outcome::Unknown) }]).await.unwrap();
-    let Begun::Duplicate(earlier) = store.begin(intent("s", 1), Some(claim("k")), 1).await.unwrap() else {
-        panic!("the key was used")
-    };
-    assert_eq!(earlier.outcome, Some(Outcome::Unknown));
+    let recovered = |call| JournalRecord { kind: Kind::Recovered, ..outcome("r", call, Outcome::Unknown) };
+    store.begin(intent("r", 1), Some(claim("appended")), 1).await.unwrap();
+    store.append(vec![recovered(1)]).await.unwrap();
+    store.begin(intent("r", 2), Some(claim("finished")), 1).await.unwrap();
+    store.finish(recovered(2), None).await.unwrap();
+    // A call that ended is not found unfinished afterwards.
+    store.begin(intent("r", 3), Some(claim("ended")), 1).await.unwrap();
+    store.finish(outcome("r", 3, Outcome::Ok), Some(kept("ended", None))).await.unwrap();
+    store.finish(recovered(3), None).await.unwrap();
+    for (key, how) in [("appended", Outcome::Unknown), ("finished", Outcome::Unknown), ("ended", Outcome::Ok)] {
+        let Begun::Duplicate(earlier) = store.begin(intent("s", 1), Some(claim(key)), 1).await.unwrap() else {
+            panic!("{key} was used")
+        };
+        assert_eq!(earlier.outcome, Some(how), "{key}");
+    }
 }
 
 pub(crate) async fn a_result_too_large_to_keep_leaves_its_key(store: impl Store) {

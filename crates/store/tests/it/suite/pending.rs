@@ -44,7 +44,8 @@ pub(crate) async fn what_comes_too_late_is_not_taken(store: impl Store) {
     assert_eq!(store.pending("a", 4_999).await.unwrap().unwrap().state, PendingState::Waiting);
     assert_eq!(store.pending("a", 5_000).await.unwrap().unwrap().state, PendingState::Expired);
     assert!(!store.settle("a", "{}".to_owned(), 5_000).await.unwrap());
-    assert_eq!(store.by_correlation("t", "c-a", 5_000).await.unwrap(), None);
+    let found = store.by_correlation("t", "c-a", 5_000).await.unwrap().unwrap();
+    assert_eq!(found.state, PendingState::Expired, "whoever comes late can be told why");
     assert!(store.settle("a", "{}".to_owned(), 4_999).await.unwrap());
 }
 
@@ -64,6 +65,20 @@ pub(crate) async fn a_piece_is_found_by_what_the_outside_calls_it(store: impl St
     assert_eq!(found("t", "order 7").await.as_deref(), Some("older"));
     store.settle("older", "{}".to_owned(), 2_000).await.unwrap();
     assert_eq!(found("t", "order 7").await.as_deref(), Some("newer"), "the oldest that waits");
+    store.settle("newer", "{}".to_owned(), 2_000).await.unwrap();
+    assert_eq!(found("t", "order 7").await.as_deref(), Some("newer"), "none waits: the latest");
+    store.deliver("newer", 2_000).await.unwrap();
+    assert_eq!(found("t", "order 7").await.as_deref(), Some("newer"), "whatever became of it");
+    let again = Pending {
+        correlation: Some("order 7".to_owned()),
+        created_at_ms: 1,
+        expires_at_ms: 2_001,
+        ..piece("again", Suspended)
+    };
+    store.open(again, 10, 2_000).await.unwrap();
+    assert_eq!(found("t", "order 7").await.as_deref(), Some("again"), "one waits once more");
+    let late = store.by_correlation("t", "order 7", 2_001).await.unwrap().unwrap();
+    assert_eq!(late.handle, "newer", "the latest by when it began");
     for (tenant, correlation) in [("t", "order 8"), ("v", "order 7"), ("t", "")] {
         assert_eq!(found(tenant, correlation).await, None, "{tenant} {correlation}");
     }
@@ -149,6 +164,13 @@ pub(crate) async fn background_work_of_a_dead_process_is_lost(store: impl Store)
     assert_eq!(lost, [expected], "what waits for the outside, lives, expired or is ready is not lost");
     assert!(store.lose_dead(6_000).await.unwrap().is_empty(), "told once");
     assert!(!store.settle("a", "{}".to_owned(), 6_000).await.unwrap());
+    for first in [true, false] {
+        assert_eq!(store.deliver("a", 6_000).await.unwrap(), first, "that it was lost is told once");
+    }
+    assert_eq!(store.pending("a", 6_000).await.unwrap().unwrap().state, PendingState::Delivered);
+    for handle in ["b", "c", "d"] {
+        assert!(!store.deliver(handle, 6_000).await.unwrap(), "{handle} waits or expired");
+    }
     assert_eq!(store.pending("c", 6_000).await.unwrap().unwrap().state, PendingState::Waiting);
 }
 
