@@ -41,6 +41,8 @@ pub struct Redactor {
 /// What counts as a secret in running text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Strength {
+    /// Known values only.
+    Known,
     /// Known values, and forms that nothing else has.
     Forms,
     /// Also what stands behind a name, as in `password=…`.
@@ -77,7 +79,17 @@ impl Redactor {
     /// audio and files; names count in the structured content and in texts that are JSON. What is not a secret stays
     /// byte for byte.
     pub fn redact_result(&self, result: &ToolResult) -> Option<ToolResult> {
-        let changed = raw::redact_result(self, result.raw().get())?;
+        self.result(result, Strength::Forms)
+    }
+
+    /// As [`Self::redact_result`], but of the values that were made known only: neither names nor forms count. Costs next to
+    /// nothing where no values are known.
+    pub fn redact_known(&self, result: &ToolResult) -> Option<ToolResult> {
+        if self.known.len() == 0 { None } else { self.result(result, Strength::Known) }
+    }
+
+    fn result(&self, result: &ToolResult, strength: Strength) -> Option<ToolResult> {
+        let changed = raw::redact_result(self, result.raw().get(), strength)?;
         let raw = RawValue::from_string(changed).ok()?;
         // Masks are texts in place of values: an object stays an object, and gets no deeper.
         ToolResult::from_raw(raw).ok()
@@ -101,7 +113,9 @@ impl Redactor {
     fn plain<'t>(&self, text: &'t str, strength: Strength) -> Cow<'t, str> {
         let mut found: Vec<Range<usize>> = Vec::new();
         self.known.find(text, &mut found);
-        self.patterns.find(text, &mut found);
+        if strength != Strength::Known {
+            self.patterns.find(text, &mut found);
+        }
         if strength == Strength::Named {
             self.patterns.find_named(text, &self.names, &mut found);
         }

@@ -14,6 +14,7 @@ use toolcrib_core::{
     Scope, Source, SourceState, ToolResult,
     assemble::assemble,
     permission::{Action, Rule, RuleSet},
+    redact::Redactor,
 };
 use toolcrib_engine::{
     Backend, BoxFuture, CallContext, CallEvent, CallRequest, Door, Engine, EngineBuilder, EngineSettings, EventSink,
@@ -149,7 +150,7 @@ fn nothing_on() -> EngineSettings {
             repeat: RepeatSettings { warn_after: 0, refuse_after: 0, ..RepeatSettings::default() },
             ..AdmissionSettings::default()
         },
-        results: ResultSettings { redact: false, untrusted: Untrusted::Off },
+        results: ResultSettings { untrusted: Untrusted::Off, ..ResultSettings::default() },
         ..EngineSettings::default()
     }
 }
@@ -159,6 +160,8 @@ fn everything_on() -> EngineSettings {
     let patterns = |list: &[&str]| list.iter().map(|text| text.parse().expect("a pattern")).collect();
     let condition = serde_json::from_value(json!({"argument": "text", "op": "starts_with", "value": "secret"}));
     let mut rule = Rule::new("mcp:s1/*".parse().expect("a pattern"), Action::Deny, "bench");
+    let redactor = Redactor::builder().values((0..20).map(|number| format!("secret-value-{number:04}"))).build();
+    let redactor = redactor.expect("a redactor");
     rule.when.push(condition.expect("a condition"));
     EngineSettings {
         permissions: PermissionSettings {
@@ -168,7 +171,7 @@ fn everything_on() -> EngineSettings {
             rules: RuleSet::new(vec![rule]),
             ..PermissionSettings::default()
         },
-        results: ResultSettings { redact: true, untrusted: Untrusted::Meta },
+        results: ResultSettings { redactor: Some(Arc::new(redactor)), ..ResultSettings::default() },
         ..EngineSettings::default()
     }
 }

@@ -7,6 +7,7 @@
 //! exactly what runs.
 
 mod admit;
+mod anew;
 mod approve;
 mod authorize;
 mod background;
@@ -128,7 +129,7 @@ async fn stages(
     };
     pipeline.observe_before(&call).await;
     let ran = invoke::invoke(engine, in_force, request, &target, arguments, admitted.deadline, state).await;
-    admit::settle(engine, ticket, &ran, state).await;
+    admit::settle(engine, in_force, ticket, &ran, state).await;
     let ended = match ran {
         Ok(result) => {
             let result = background::suspended(engine, request, &tool, result, state).await;

@@ -83,10 +83,13 @@ pub enum Untrusted {
 }
 
 /// What is done to results.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct ResultSettings {
-    /// Whether what the redactor finds is masked in results.
-    pub redact: bool,
+    /// What masks results; `None` = nothing does. Apart from the redactor for records: what a record must not hold, a
+    /// model may well have asked for.
+    pub redactor: Option<Arc<Redactor>>,
+    /// Whether names and forms of secrets count in results too, or known values only. Default known values only.
+    pub forms: bool,
     /// How results of servers are marked.
     pub untrusted: Untrusted,
 }
@@ -104,7 +107,7 @@ pub struct EngineSettings {
     pub limits: CallLimits,
     /// What is done to results.
     pub results: ResultSettings,
-    /// Finds secrets: in what people are shown of arguments, in reasons, and in results where `results` says so. `None`: one that knows
+    /// Finds secrets in what people are shown of arguments, in reasons and in errors. `None`: one that knows
     /// common names and forms, and no values.
     pub redactor: Option<Arc<Redactor>>,
     /// Sources whose own instructions are passed on to clients. Untrusted text, so none by default.

@@ -16,7 +16,7 @@ use toolcrib_engine::{
 };
 use toolcrib_gateway::api::{ApiCall, ApiCaller, ApiReply, ApiRequest, ApiService};
 
-use crate::{callers::now_ms, commands, world::World};
+use crate::{callers::now_ms, commands, evidence, world::World};
 
 /// Most records, requests and grants in one answer.
 const LIMIT: usize = 1_000;
@@ -84,7 +84,12 @@ impl Api {
             ApiRequest::Answer { id, answer } => self.answer(caller, &id, answer).await,
             ApiRequest::Grants => Ok(found(&self.approvals()?.grants(None, LIMIT, now_ms()).await.map_err(store)?)),
             ApiRequest::Revoke { id } => {
-                let ended = self.approvals()?.revoke(&id, &responder(caller), now_ms()).await.map_err(store)?;
+                let (by, approvals) = (responder(caller), self.approvals()?);
+                let grants = approvals.grants(by.tenant.as_deref(), LIMIT, now_ms()).await.map_err(store)?;
+                let ended = approvals.revoke(&id, &by, now_ms()).await.map_err(store)?;
+                if let Some(grant) = grants.iter().find(|grant| ended && grant.id == id) {
+                    evidence::note(engine, evidence::revoked(grant, &by.by)).await;
+                }
                 if ended { Ok(ApiReply::json(200, &json!({"revoked": true}))) } else { Err(gone("grant")) }
             }
             ApiRequest::Stats => Ok(found(&self.world.statistics.snapshot())),
@@ -182,7 +187,14 @@ impl Api {
                 format!("{error}; write {{\"answer\": \"approve\", \"reach\": \"once\"}} or {{\"answer\": \"deny\", \"reach\": \"once\"}}"),
             )
         })?;
-        let answered = self.approvals()?.answer(id, &answer, &responder(caller), now_ms()).await;
+        let by = responder(caller);
+        let request = self.approvals()?.request(id, by.tenant.as_deref(), now_ms()).await.map_err(store)?;
+        let answered = self.approvals()?.answer(id, &answer, &by, now_ms()).await;
+        if let (Some(stored), Ok(answered)) = (&request, &answered)
+            && answered.outcome == AnswerOutcome::Recorded
+        {
+            evidence::note(&self.world.engine, evidence::answered(&stored.request, &answer, &by.by)).await;
+        }
         match answered {
             Ok(answered) => match answered.outcome {
                 AnswerOutcome::Recorded => Ok(ApiReply::json(200, &json!({"recorded": true, "grant": answered.grant}))),

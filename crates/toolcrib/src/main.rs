@@ -6,6 +6,7 @@ mod asker;
 mod builtins;
 mod callers;
 mod commands;
+mod evidence;
 mod exit;
 mod print;
 mod reload;

@@ -6,14 +6,14 @@ use tokio::sync::watch;
 use toolcrib_core::{Scope, ToolResult};
 use toolcrib_engine::{
     BoxFuture, CallReply, CallRequest, Door, Engine, Identity,
-    approval::{AnswerOutcome, Responder},
+    approval::{Answer, AnswerOutcome, Reach, Responder},
 };
 use toolcrib_mcp::{
     server::{self, Caller, Reply, Resumed, ToolCall, ToolList, ToolService},
     wire::RpcError,
 };
 
-use crate::{asker, callers::Callers};
+use crate::{asker, callers::Callers, evidence};
 
 /// What every client is told. Fixed text: it is part of the prompt prefix that clients cache.
 const INSTRUCTIONS: &str = "This server gathers the tools of several servers. Only a few are listed; the others are found with tool_search, \
@@ -64,8 +64,13 @@ impl EngineService {
                     Ok(answer) => answer,
                     Err(error) => return refused(&error.to_string()),
                 };
-                let denied = matches!(answer, toolcrib_engine::approval::Answer::Deny { .. });
-                match approvals.answer(&found.request.id, &answer, &by, now).await {
+                let record = evidence::answered(&found.request, &answer, &by.by);
+                let denied = matches!(answer, Answer::Deny { .. });
+                let answered = approvals.answer(&found.request.id, &answer, &by, now).await;
+                if answered.as_ref().is_ok_and(|answered| answered.outcome == AnswerOutcome::Recorded) {
+                    evidence::note(&self.engine, record).await;
+                }
+                match answered {
                     Ok(answered) if denied && answered.outcome == AnswerOutcome::Recorded => {
                         refused("the person who was asked said no")
                     }
@@ -74,8 +79,13 @@ impl EngineService {
                 }
             }
             Reply::Decline | Reply::Cancel => {
-                if let Err(error) = approvals.deny(&found.request.id, &by, now).await {
-                    tracing::warn!(%error, "a refusal could not be recorded");
+                match approvals.deny(&found.request.id, &by, now).await {
+                    Ok(answered) if answered.outcome == AnswerOutcome::Recorded => {
+                        let deny = Answer::Deny { reach: Reach::Once };
+                        evidence::note(&self.engine, evidence::answered(&found.request, &deny, &by.by)).await;
+                    }
+                    Ok(_) => {}
+                    Err(error) => tracing::warn!(%error, "a refusal could not be recorded"),
                 }
                 refused("the person who was asked said no")
             }

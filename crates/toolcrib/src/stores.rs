@@ -1,5 +1,7 @@
 //! Opening the state: one SQLite file behind the traits that its users see.
 
+mod unwritable;
+
 use std::{path::PathBuf, sync::Arc};
 
 use toolcrib_config::{Config, Process, model::SyncMode};
@@ -7,6 +9,8 @@ use toolcrib_engine::{
     DefinitionStore, KeyValueStore, ResultStore, approval::ApprovalStore, journal::JournalStore, pending::PendingStore,
 };
 use toolcrib_store::{MemoryStore, SqliteSettings, SqliteStore, SyncLevel};
+
+use self::unwritable::Unwritable;
 
 /// The stores, each as the trait that its users see.
 #[derive(Clone)]
@@ -28,14 +32,19 @@ pub(crate) struct StoreReport {
     pub(crate) findings: Vec<String>,
 }
 
-/// Opens the store; where that is not possible nothing is kept, which is said, and everything else works.
+/// Opens the store; where that is not possible nothing is kept, which is said. Tools that only read work then; what may
+/// change something is refused, unless there is to be no journal.
 pub(crate) fn open(config: &Config) -> (Stores, StoreReport) {
     let Some(path) = path(config) else { return (in_memory(), StoreReport::default()) };
     match open_file(&path, config) {
         Ok((store, findings)) => (store, StoreReport { path: Some(path), findings }),
         Err(error) => {
-            let finding = format!("nothing is kept: the store {} cannot be used ({error})", path.display());
-            (in_memory(), StoreReport { path: Some(path), findings: vec![finding] })
+            let finding = format!(
+                "nothing is kept, and calls that may change something are refused: the store {} cannot be used ({error}); mend it, or set store.path to another file, or to ':memory:' to keep nothing",
+                path.display()
+            );
+            let journal = Arc::new(Unwritable::new(format!("the store cannot be used ({error})")));
+            (Stores { journal, ..in_memory() }, StoreReport { path: Some(path), findings: vec![finding] })
         }
     }
 }

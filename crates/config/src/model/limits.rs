@@ -76,7 +76,7 @@ pub struct ResultsConfig {
 pub enum RedactMode {
     /// None.
     Off,
-    /// Those of this configuration.
+    /// Those of this configuration: keys, bearer tokens, and what servers are given under a secret's name.
     #[default]
     Known,
     /// Also what looks like one (keys of well-known services, tokens, private keys).

@@ -31,7 +31,7 @@ pub struct PermissionsConfig {
     pub allow: Vec<String>,
     /// Calls that never run; wins over everything.
     pub deny: Vec<String>,
-    /// Calls that are always asked about.
+    /// Calls that are asked about, also where `allow` names them. Where everything is trusted nothing is asked.
     pub ask: Vec<String>,
     /// Only tools that change nothing may run.
     pub plan: bool,

@@ -27,12 +27,12 @@ struct Look<'r> {
 }
 
 /// A result without secrets; `None` if nothing changes.
-pub(super) fn redact_result(redactor: &Redactor, text: &str) -> Option<String> {
-    let look = Look { redactor, strength: Strength::Forms, names: false, bytes: false, nesting: 0 };
+pub(super) fn redact_result(redactor: &Redactor, text: &str, strength: Strength) -> Option<String> {
+    let look = Look { redactor, strength, names: false, bytes: false, nesting: 0 };
     let mut changes = Vec::new();
     for member in json_text::members(text, 0) {
         let look = match member.key.as_ref() {
-            "structuredContent" => Look { names: true, ..look },
+            "structuredContent" => Look { names: strength != Strength::Known, ..look },
             "content" => Look { bytes: true, ..look },
             _ => look,
         };
@@ -56,7 +56,8 @@ pub(super) fn redact_json_text(
     {
         return None;
     }
-    let look = Look { redactor, strength, names: true, bytes: false, nesting: nesting + 1 };
+    let names = strength != Strength::Known;
+    let look = Look { redactor, strength, names, bytes: false, nesting: nesting + 1 };
     let mut changes = Vec::new();
     look.walk(text, start..text.trim_end().len(), &mut changes);
     Some((!changes.is_empty()).then(|| json_text::replace(text, changes)))

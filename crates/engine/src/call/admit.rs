@@ -7,7 +7,7 @@ use super::{Progressing, Stop, approve::Leave};
 use crate::{
     admit::{Asked, Settled, Ticket},
     backend::InvokeError,
-    engine::Engine,
+    engine::{Engine, InForce},
 };
 
 pub(super) async fn admit(
@@ -39,6 +39,7 @@ pub(super) async fn admit(
 /// Takes note of how the call ended.
 pub(super) async fn settle(
     engine: &Engine,
+    in_force: &InForce,
     ticket: Ticket,
     ran: &Result<ToolResult, InvokeError>,
     state: &mut Progressing,
@@ -49,7 +50,12 @@ pub(super) async fn settle(
                 state.evidence.output.unwrap_or_else(|| ContentHash::of_bytes(result.raw().get().as_bytes()));
             if result.is_error() { Settled::ToolError { result_digest } } else { Settled::Answered { result_digest } }
         }
-        Err(error) => Settled::of_error(error),
+        // What circuits remember is told to models and is in the journal.
+        Err(error) => match Settled::of_error(error) {
+            Settled::Fault(text) => Settled::Fault(in_force.mask_text(&text).into_owned()),
+            Settled::ToolFault(text) => Settled::ToolFault(in_force.mask_text(&text).into_owned()),
+            settled => settled,
+        },
     };
     if let Some(note) = ticket.settle(settled) {
         state.say(&note);

@@ -1,10 +1,7 @@
 //! Approve: what must be asked about is asked, and leave is taken at the last moment: a place in line, then the one use of
 //! an approval.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant as Clock},
-};
+use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 use toolcrib_core::{
@@ -13,7 +10,7 @@ use toolcrib_core::{
     permission::{Assessment, Effect},
 };
 
-use super::{CallReply, CallRequest, Progressing, Stop, admit, authorize::denied, resolve::Target};
+use super::{CallReply, CallRequest, Progressing, Stop, admit, anew, authorize::denied, journal, resolve::Target};
 use crate::{
     admit::Ticket,
     approval::{Asked, Asking, Covered, GrantUse},
@@ -21,6 +18,7 @@ use crate::{
     engine::{Engine, InForce},
     event::Outcome,
     identity::Principal,
+    journal::Journal,
     permission::{Decision, Question},
 };
 
@@ -62,6 +60,15 @@ impl Leave<'_> {
             if let Some(Decision::Deny { authority, reason, .. }) = self.in_force.chain.admit(&question) {
                 return Err(denied(self.target, authority, reason, state));
             }
+            if self.request.cancel.is_cancelled() {
+                return Err(journal::cancelled("before it left"));
+            }
+            if used.is_some()
+                && state.mutating
+                && let Some(Err(error)) = self.engine.journal().map(Journal::health)
+            {
+                return Err(journal::unwritable(&self.target.exposed).because(error.to_string()));
+            }
             if let Some(used) = &used
                 && !self.take(used).await?
             {
@@ -75,7 +82,7 @@ impl Leave<'_> {
             .because("every approval was used by another call"))
     }
 
-    fn question<'q>(&'q self, assessment: &'q Assessment, state: &Progressing) -> Question<'q> {
+    pub(super) fn question<'q>(&'q self, assessment: &'q Assessment, state: &Progressing) -> Question<'q> {
         Question {
             tool: &self.target.tool,
             exposed: &self.target.exposed,
@@ -151,12 +158,13 @@ impl Leave<'_> {
         let asking =
             Asking { question: &question, principal: self.principal, digest, reason, mask: &mask, within: None };
         let asker = self.request.asker.as_ref().or(self.engine.asker());
-        let began = Clock::now();
+        let began = Instant::now();
         let asked = approvals.ask(&asking, asker, &self.request.cancel).await;
         state.timings.asking += began.elapsed();
         self.engine.note_asked(&asked, self.principal, &self.target.tool, state.call_id).await;
         match asked {
             Asked::Approved { used, authority, .. } => {
+                anew::judge(self, state).await?;
                 state.evidence.authority = Some(authority);
                 Ok(Some(used))
             }

@@ -91,7 +91,7 @@ pub(super) async fn suspended(
     result: ToolResult,
     state: &mut Progressing,
 ) -> ToolResult {
-    let Some(suspension) = request.suspender.take() else { return result };
+    let Some(suspension) = request.suspender.take_of(state.call_id) else { return result };
     let Some(pending) = engine.pending() else {
         return ToolResult::error(
             "The tool waits for an answer from outside, and nothing here can hold the call until then.",

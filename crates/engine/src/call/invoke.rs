@@ -24,6 +24,10 @@ pub(super) async fn invoke(
     deadline: Instant,
     state: &mut Progressing,
 ) -> Result<ToolResult, InvokeError> {
+    // Cancelled while it was on its way: nothing leaves any more.
+    if request.cancel.is_cancelled() {
+        return Err(InvokeError::Cancelled);
+    }
     let again = may_repeat(in_force, target);
     let started = Instant::now();
     let mut ended = once(engine, request, target, arguments, deadline, state).await;
@@ -33,7 +37,12 @@ pub(super) async fn invoke(
         && Instant::now() < deadline
         && !request.cancel.is_cancelled()
     {
-        ended = once(engine, request, target, arguments, deadline, state).await;
+        let second = once(engine, request, target, arguments, deadline, state).await;
+        ended = match (ended, second) {
+            // That the second never left says nothing about the first.
+            (Err(InvokeError::Unknown(cause)), Err(InvokeError::Unavailable(_))) => Err(InvokeError::Unknown(cause)),
+            (_, second) => second,
+        };
     }
     state.timings.backend = started.elapsed();
     if let Ok(result) = &ended {
@@ -77,7 +86,7 @@ async fn once(
         meta: request.meta.clone(),
         scope: request.scope.clone(),
         identity: request.identity.clone(),
-        suspender: request.suspender.clone(),
+        suspender: request.suspender.of_call(state.call_id),
     };
     // The call itself is inside the barrier too: a backend may fail before it has a future to give.
     let running = async { backend.invoke(Invocation { tool, arguments: &arguments.raw, context: &context }).await };

@@ -49,22 +49,47 @@ pub(super) async fn open(
     let exposed = state.name.clone();
     let intent = record::of(journal, Kind::Intent, request, state);
     let key = claim.as_ref().map(|claim| (claim.owner.clone(), claim.key.clone()));
-    match journal.begin(intent.clone(), claim.clone()).await {
+    let begun = tokio::select! {
+        biased;
+        begun = journal.begin(intent.clone(), claim.clone()) => begun,
+        // A store that hangs does not hold the caller. Whatever it makes of the intent, the journal closes it.
+        () = request.cancel.cancelled() => {
+            state.closed = true;
+            return Err(cancelled("while the record of calls was written"));
+        }
+        () = tokio::time::sleep_until(admitted.deadline) => {
+            state.closed = true;
+            return Err(unwritable(&exposed).because("the journal's store did not answer before the call's deadline"));
+        }
+    };
+    match begun {
         Ok(Begun::Started) => {
             state.evidence.journaled = true;
+            // From here on the outcome is `Written`'s to record, whatever becomes of the call.
+            state.closed = true;
             let unsettled = journal.unsettled(&intent, key);
             Ok(Opened::Go(Open(Some(Written { unsettled, intent, claim }))))
         }
         Ok(Begun::Duplicate(earlier)) => answer(&exposed, claim.as_ref(), earlier, request).map(Opened::Earlier),
         // Fail closed: what leaves no trace must not change anything.
-        Err(error) => Err(Stop::told(
-            Outcome::Unavailable,
-            format!(
-                "{exposed} was not run: it may change something, and the record of calls cannot be written at the moment. Tools that only read still work."
-            ),
-        )
-        .because(error.to_string())),
+        Err(error) => Err(unwritable(&exposed).because(error.to_string())),
     }
+}
+
+/// The end of a call that may change something while its intent cannot be recorded.
+pub(super) fn unwritable(exposed: &str) -> Stop {
+    Stop::told(
+        Outcome::Unavailable,
+        format!(
+            "{exposed} was not run: it may change something, and the record of calls cannot be written at the moment. Tools that only read still work."
+        ),
+    )
+}
+
+/// The end of a call that was cancelled before it left.
+pub(super) fn cancelled(when: &str) -> Stop {
+    Stop::told(Outcome::Cancelled, "The call was cancelled before it left. Nothing was run.")
+        .because(format!("cancelled {when}"))
 }
 
 /// The key under which the call is one and the same: the caller's own, or, for what may destroy, tool and arguments within
@@ -88,13 +113,18 @@ fn claim(
         return None;
     }
     // Whoever was asked and said yes once more means once more.
-    if state.evidence.authority.as_deref().is_some_and(|authority| authority.starts_with("approval ")) {
+    if by_approval(state) {
         return None;
     }
     let session = admitted.principal.session.as_deref().unwrap_or_default();
     let mut claim = journal.claim(owner, format!("same:{digest}:{session}"), digest.to_string());
     claim.expires_at_ms = now_ms().saturating_add(u64::try_from(window.as_millis()).unwrap_or(u64::MAX));
     Some(claim)
+}
+
+/// Whether an approval let the call through.
+fn by_approval(state: &Progressing) -> bool {
+    state.evidence.authority.as_deref().is_some_and(|authority| authority.starts_with("approval "))
 }
 
 fn answer(exposed: &str, claim: Option<&Claim>, earlier: Earlier, request: &CallRequest) -> Result<ToolResult, Stop> {
@@ -146,7 +176,6 @@ pub(super) async fn close(
     result: Option<&ToolResult>,
 ) {
     let Some(Written { unsettled, intent, claim }) = open.0 else { return };
-    state.closed = true;
     let mut record = intent.after(Kind::Outcome, now_ms());
     record::fill(&mut record, state, outcome, reason);
     let claimed = claim.map(|claim| ClaimResult {
@@ -154,9 +183,9 @@ pub(super) async fn close(
         key: claim.key,
         result: result.map(|result| result.raw().get()).filter(|text| text.len() <= MAX_KEPT).map(str::to_owned),
         // Only what certainly did not run frees the key.
-        release: outcome == Outcome::Unavailable,
+        release: outcome == Outcome::Unavailable || state.attempts == 0,
     });
-    let wait = claimed.is_some();
+    let wait = claimed.is_some() || by_approval(state);
     let written = unsettled.finish(record, claimed);
     if wait && let Err(error) = written.await {
         tracing::warn!(%error, call_id = state.call_id, "the outcome of a call is not in the journal yet");

@@ -1,7 +1,7 @@
 //! Record: one event per call to every observer, and a journal record of every call that has none yet. Nothing of arguments
 //! or results goes in but digests.
 
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use super::{CallRequest, Progressing};
 use crate::{
@@ -33,7 +33,10 @@ pub(super) async fn record(
         total_time: state.started.elapsed(),
     };
     for sink in engine.sinks() {
-        sink.record(&event);
+        // An observer that fails costs nobody the reply, and the journal its record least of all.
+        if std::panic::catch_unwind(AssertUnwindSafe(|| sink.record(&event))).is_err() {
+            tracing::error!(call_id = event.call_id, "an observer of calls panicked");
+        }
     }
     let Some(journal) = engine.journal() else { return };
     // Searching and describing run nothing; a call that waits for its answer is recorded when it comes again.

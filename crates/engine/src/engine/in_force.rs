@@ -42,6 +42,8 @@ impl InForce {
 
     /// A result without secrets, if settings want it so and it holds any.
     pub(crate) fn mask_result(&self, result: &ToolResult) -> Option<ToolResult> {
-        self.redactor.as_ref().filter(|_| self.settings.results.redact)?.redact_result(result)
+        let settings = &self.settings.results;
+        let redactor = settings.redactor.as_ref()?;
+        if settings.forms { redactor.redact_result(result) } else { redactor.redact_known(result) }
     }
 }

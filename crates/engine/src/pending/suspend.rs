@@ -83,20 +83,22 @@ pub enum SuspensionError {
 #[derive(Clone, Debug, Default)]
 pub struct Suspender {
     cell: Option<Arc<Mutex<Cell>>>,
+    /// The call that signals through this clone; 0 where that is not known.
+    call: u64,
 }
 
 #[derive(Debug, Default)]
 enum Cell {
     #[default]
     Open,
-    Signalled(Suspension),
+    Signalled(Suspension, u64),
     Closed,
 }
 
 impl Suspender {
     /// A cell that takes one signal.
     pub fn accepting() -> Self {
-        Self { cell: Some(Arc::default()) }
+        Self { cell: Some(Arc::default()), call: 0 }
     }
 
     /// Whether a signal would be taken.
@@ -111,9 +113,26 @@ impl Suspender {
         let mut cell = cell.lock();
         let first = matches!(*cell, Cell::Open);
         if first {
-            *cell = Cell::Signalled(suspension);
+            *cell = Cell::Signalled(suspension, self.call);
         }
         Ok(first)
+    }
+
+    /// The same cell in the hands of one call's tool, so that another call of the turn does not take its signal.
+    pub(crate) fn of_call(&self, call: u64) -> Self {
+        Self { cell: self.cell.clone(), call }
+    }
+
+    /// Takes the signal if it is this call's.
+    pub(crate) fn take_of(&self, call: u64) -> Option<Suspension> {
+        let mut cell = self.cell.as_ref()?.lock();
+        match std::mem::replace(&mut *cell, Cell::Closed) {
+            Cell::Signalled(suspension, by) if by == call => Some(suspension),
+            other => {
+                *cell = other;
+                None
+            }
+        }
     }
 
     /// Takes the signal, if there is one; signals after that have no effect. Without one the cell stays open, for other
@@ -126,7 +145,7 @@ impl Suspender {
                 *cell = Cell::Closed;
                 None
             }
-            Cell::Signalled(suspension) => {
+            Cell::Signalled(suspension, _) => {
                 *cell = Cell::Closed;
                 Some(suspension)
             }

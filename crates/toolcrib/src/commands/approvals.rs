@@ -10,6 +10,7 @@ use serde_json::json;
 use toolcrib_core::ToolResult;
 use toolcrib_engine::{
     approval::{Answer, AnswerOutcome, Approvals, Grant, Reach, RequestFilter, RequestState, Responder, StoredRequest},
+    journal::JournalStore,
     pending::{PendingSettings, PendingWork},
 };
 
@@ -17,6 +18,7 @@ use crate::{
     args::{ApprovalsAction, ApprovalsArgs, ReachArg},
     asker,
     callers::now_ms,
+    evidence::{self, reach_word},
     exit::Exit,
     print, settings, stores, world,
 };
@@ -30,13 +32,18 @@ pub(crate) async fn run(args: ApprovalsArgs) -> anyhow::Result<Exit> {
     let loaded = world::load(&args.config)?;
     let stores = stores::open_existing(&loaded.config)?;
     let approvals = Approvals::new(stores.approvals.clone(), settings::approvals(&loaded.config));
-    let me = Responder::owner("terminal");
+    let desk = Desk {
+        approvals,
+        journal: loaded.config.audit.enabled.then(|| stores.journal.clone()),
+        me: Responder::owner("terminal"),
+    };
+    let approvals = &desk.approvals;
     let json = args.json;
     match args.action.unwrap_or(ApprovalsAction::List { all: false }) {
-        ApprovalsAction::List { all } => list(&approvals, all, json).await,
-        ApprovalsAction::Show { id } => show(&find(&approvals, &id).await?, json),
+        ApprovalsAction::List { all } => list(approvals, all, json).await,
+        ApprovalsAction::Show { id } => show(&find(approvals, &id).await?, json),
         ApprovalsAction::Approve { id, reach, pattern } => {
-            let request = find(&approvals, &id).await?;
+            let request = find(approvals, &id).await?;
             let pattern = match pattern {
                 None => None,
                 Some(number) => {
@@ -49,15 +56,15 @@ pub(crate) async fn run(args: ApprovalsArgs) -> anyhow::Result<Exit> {
                     )
                 }
             };
-            answer(&approvals, &request, &Answer::Approve { reach: reach.into(), pattern }, &me, json).await
+            desk.answer(&request, &Answer::Approve { reach: reach.into(), pattern }, json).await
         }
         ApprovalsAction::Deny { id, reach } => {
-            let request = find(&approvals, &id).await?;
-            answer(&approvals, &request, &Answer::Deny { reach: reach.into() }, &me, json).await
+            let request = find(approvals, &id).await?;
+            desk.answer(&request, &Answer::Deny { reach: reach.into() }, json).await
         }
-        ApprovalsAction::Watch => watch(&Arc::new(approvals), &me, json).await,
-        ApprovalsAction::Grants => grants(&approvals, json).await,
-        ApprovalsAction::Revoke { id } => revoke(&approvals, &id, &me, json).await,
+        ApprovalsAction::Watch => desk.watch(json).await,
+        ApprovalsAction::Grants => grants(approvals, json).await,
+        ApprovalsAction::Revoke { id } => desk.revoke(&id, json).await,
         ApprovalsAction::Reply { correlation, text } => {
             let text = if text == "-" { read_reply()? } else { text };
             let work = PendingWork::new(stores.pending, PendingSettings::default());
@@ -140,49 +147,79 @@ fn show(stored: &StoredRequest, json: bool) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-async fn answer(
-    approvals: &Approvals,
-    stored: &StoredRequest,
-    answer: &Answer,
-    me: &Responder,
-    json: bool,
-) -> anyhow::Result<Exit> {
-    let answered = approvals.answer(&stored.request.id, answer, me, now_ms()).await?;
-    let (exit, text) = match answered.outcome {
-        AnswerOutcome::Recorded => (Exit::Done, "recorded".to_owned()),
-        AnswerOutcome::Settled(state) => (Exit::Failed, format!("too late: the request is {}", word(state))),
-        AnswerOutcome::Unknown => (Exit::Failed, "the request is gone".to_owned()),
-    };
-    if json {
-        let recorded = answered.outcome == AnswerOutcome::Recorded;
-        print::json(&json!({"id": stored.request.id, "recorded": recorded, "message": text, "grant": answered.grant}))?;
-    } else {
-        print::note(text);
-    }
-    Ok(exit)
+/// What answering needs.
+struct Desk {
+    approvals: Approvals,
+    journal: Option<Arc<dyn JournalStore>>,
+    me: Responder,
 }
 
-async fn watch(approvals: &Arc<Approvals>, me: &Responder, json: bool) -> anyhow::Result<Exit> {
-    let attended = !json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let mut watch = approvals.watch(None);
-    loop {
-        let stored = tokio::select! {
-            stored = watch.next(now_ms) => stored?,
-            _ = tokio::signal::ctrl_c() => return Ok(Exit::Done),
+impl Desk {
+    async fn answer(&self, stored: &StoredRequest, answer: &Answer, json: bool) -> anyhow::Result<Exit> {
+        let answered = self.approvals.answer(&stored.request.id, answer, &self.me, now_ms()).await?;
+        if let (AnswerOutcome::Recorded, Some(journal)) = (answered.outcome, &self.journal) {
+            evidence::append(journal.as_ref(), evidence::answered(&stored.request, answer, &self.me.by)).await;
+        }
+        let (exit, text) = match answered.outcome {
+            AnswerOutcome::Recorded => (Exit::Done, "recorded".to_owned()),
+            AnswerOutcome::Settled(state) => (Exit::Failed, format!("too late: the request is {}", word(state))),
+            AnswerOutcome::Unknown => (Exit::Failed, "the request is gone".to_owned()),
         };
         if json {
-            print::line(serde_json::to_string(&stored)?);
-        } else if attended {
-            asker::show(&stored.request);
-            let line = tokio::task::spawn_blocking(|| {
-                let mut line = String::new();
-                std::io::stdin().read_line(&mut line).map(|_| line)
-            });
-            let answer = asker::choice(&stored.request, &line.await??)?;
-            self::answer(approvals, &stored, &answer, me, false).await?;
+            let recorded = answered.outcome == AnswerOutcome::Recorded;
+            print::json(
+                &json!({"id": stored.request.id, "recorded": recorded, "message": text, "grant": answered.grant}),
+            )?;
         } else {
-            show(&stored, false)?;
+            print::note(text);
         }
+        Ok(exit)
+    }
+
+    async fn watch(&self, json: bool) -> anyhow::Result<Exit> {
+        let attended = !json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        let mut watch = self.approvals.watch(None);
+        loop {
+            let stored = tokio::select! {
+                stored = watch.next(now_ms) => stored?,
+                _ = tokio::signal::ctrl_c() => return Ok(Exit::Done),
+            };
+            if json {
+                print::line(serde_json::to_string(&stored)?);
+            } else if attended {
+                asker::show(&stored.request);
+                let line = tokio::task::spawn_blocking(|| {
+                    let mut line = String::new();
+                    std::io::stdin().read_line(&mut line).map(|_| line)
+                });
+                let answer = asker::choice(&stored.request, &line.await??)?;
+                self.answer(&stored, &answer, false).await?;
+            } else {
+                show(&stored, false)?;
+            }
+        }
+    }
+
+    async fn revoke(&self, id: &str, json: bool) -> anyhow::Result<Exit> {
+        let found = self.approvals.grants(None, LIMIT, now_ms()).await?;
+        // As short as a request's: see `find`.
+        let fits = |grant: &&Grant| grant.id == id || (id.len() >= 4 && grant.id.starts_with(id));
+        let matching: Vec<&Grant> = found.iter().filter(fits).collect();
+        let grant = match matching.as_slice() {
+            [grant] => grant,
+            [] => bail!("no grant in force has the handle '{id}'"),
+            _ => bail!("several grants begin with '{id}'; write more of the handle"),
+        };
+        let revoked = self.approvals.revoke(&grant.id, &self.me, now_ms()).await?;
+        if let (true, Some(journal)) = (revoked, &self.journal) {
+            evidence::append(journal.as_ref(), evidence::revoked(grant, &self.me.by)).await;
+        }
+        if json {
+            print::json(&json!({"id": grant.id, "revoked": revoked}))?;
+        } else {
+            print::note(if revoked { "revoked" } else { "it had ended already" });
+        }
+        Ok(if revoked { Exit::Done } else { Exit::Failed })
     }
 }
 
@@ -209,25 +246,6 @@ async fn grants(approvals: &Approvals, json: bool) -> anyhow::Result<Exit> {
     };
     print::table(&["id", "what", "for", "tool", "covers", "who", "by"], found.iter().map(row).collect());
     Ok(Exit::Done)
-}
-
-async fn revoke(approvals: &Approvals, id: &str, me: &Responder, json: bool) -> anyhow::Result<Exit> {
-    let found = approvals.grants(None, LIMIT, now_ms()).await?;
-    // As short as a request's: see `find`.
-    let fits = |grant: &&Grant| grant.id == id || (id.len() >= 4 && grant.id.starts_with(id));
-    let matching: Vec<&Grant> = found.iter().filter(fits).collect();
-    let grant = match matching.as_slice() {
-        [grant] => grant,
-        [] => bail!("no grant in force has the handle '{id}'"),
-        _ => bail!("several grants begin with '{id}'; write more of the handle"),
-    };
-    let revoked = approvals.revoke(&grant.id, me, now_ms()).await?;
-    if json {
-        print::json(&json!({"id": grant.id, "revoked": revoked}))?;
-    } else {
-        print::note(if revoked { "revoked" } else { "it had ended already" });
-    }
-    Ok(if revoked { Exit::Done } else { Exit::Failed })
 }
 
 /// The request whose handle begins like this.
@@ -258,14 +276,6 @@ fn word(state: RequestState) -> &'static str {
         RequestState::Approved => "approved",
         RequestState::Denied => "denied",
         RequestState::Expired => "expired",
-    }
-}
-
-fn reach_word(reach: Reach) -> &'static str {
-    match reach {
-        Reach::Once => "once",
-        Reach::Session => "session",
-        Reach::Always => "always",
     }
 }
 

@@ -96,24 +96,40 @@ pub(super) fn limits(loaded: &Loaded) -> anyhow::Result<CallLimits> {
     })
 }
 
-/// What is done to results, and the redactor for them and for everything that is recorded or shown of arguments.
+/// What is done to results, and the redactor for everything that is recorded or shown of arguments.
+///
+/// Records go without every value that the configuration hands to a server. Results go without what is certainly a secret:
+/// a user's address in a server's environment is none, and a file that has it must not come back changed.
 pub(super) fn results(config: &Config) -> anyhow::Result<(ResultSettings, Option<Arc<Redactor>>)> {
+    const WHY: &str = "secrets cannot be kept out of records";
+    let names = Redactor::builder().build().context(WHY)?;
+    let keys = config.gateway.keys.iter().chain(&config.gateway.operator_keys).chain(config.gateway.named_keys.values());
+    let mut certain: Vec<String> = keys.map(|secret| secret.expose().to_owned()).collect();
+    let mut all = certain.clone();
+    for server in config.servers.values() {
+        for (name, secret) in server.env.iter().chain(&server.headers) {
+            if names.is_secret_name(name) {
+                certain.push(secret.expose().to_owned());
+            }
+            all.push(secret.expose().to_owned());
+        }
+        certain.extend(server.bearer.iter().map(|secret| secret.expose().to_owned()));
+        all.extend(server.bearer.iter().chain(&server.inserted).map(|secret| secret.expose().to_owned()));
+    }
+    let redactor = match config.results.redact {
+        RedactMode::Off => None,
+        RedactMode::Known | RedactMode::Patterns => Some(Arc::new(names.with_values(certain).context(WHY)?)),
+    };
     let settings = ResultSettings {
-        redact: config.results.redact != RedactMode::Off,
+        redactor,
+        forms: config.results.redact == RedactMode::Patterns,
         untrusted: match config.results.untrusted {
             UntrustedMark::Off => Untrusted::Off,
             UntrustedMark::Meta => Untrusted::Meta,
             UntrustedMark::Text => Untrusted::Text,
         },
     };
-    let keys =
-        config.gateway.keys.iter().chain(&config.gateway.operator_keys).chain(config.gateway.named_keys.values());
-    let servers = config.servers.values().flat_map(|server| {
-        server.env.values().chain(server.headers.values()).chain(&server.bearer).chain(&server.inserted)
-    });
-    let known = keys.chain(servers).map(|secret| secret.expose().to_owned());
-    let redactor = Redactor::builder().values(known).build().context("secrets cannot be kept out of records")?;
-    Ok((settings, Some(Arc::new(redactor))))
+    Ok((settings, Some(Arc::new(names.with_values(all).context(WHY)?))))
 }
 
 /// How people are asked.
