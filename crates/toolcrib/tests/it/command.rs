@@ -157,3 +157,29 @@ fn secrets_appear_nowhere() {
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(said.contains("bad token") && !said.contains("canary-6b1f"), "{said}");
 }
+
+#[test]
+fn without_a_store_nothing_runs_that_leaves_a_trace_elsewhere() {
+    let scratch = tempfile::tempdir().unwrap();
+    let call = |tool: &str, arguments: &str, audit: &str| {
+        let store = scratch.path().join("a file, no folder/state.db");
+        let config = format!("[audit]\nenabled = {audit}\n[store]\npath = {}", Value::from(store.to_str().unwrap()));
+        fs::write(scratch.path().join("a file, no folder"), "").unwrap();
+        fs::write(scratch.path().join("toolcrib.toml"), config).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_toolcrib"))
+            .args(["call", tool, arguments])
+            .current_dir(scratch.path())
+            .env("XDG_CONFIG_HOME", scratch.path())
+            .env_remove("TOOLCRIB_STORE")
+            .env_remove("TOOLCRIB_CONFIG")
+            .output()
+            .unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, said) = call("kv_set", r#"{"key":"a","value":"b"}"#, "true");
+    assert!(code == 4 && said.contains("the record of calls cannot be written"), "{code} {said}");
+    assert!(said.contains("store.path"), "it says what to do: {said}");
+    let (code, said) = call("current_time", "{}", "true");
+    assert!(code == 0 && said.contains("nothing is kept"), "what only reads goes on and it is said: {code} {said}");
+    assert_eq!(call("kv_set", r#"{"key":"a","value":"b"}"#, "false").0, 0, "without a journal there is none to miss");
+}

@@ -1,6 +1,11 @@
 //! The source tree and the built command.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+mod api;
 mod command;
+mod http;
+mod matrix;
+mod scene;
 mod serve;
 mod tidy;
+mod upstream;

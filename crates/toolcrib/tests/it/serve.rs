@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-struct Client {
+/// A client on the standard input and output of a toolcrib of its own.
+pub(crate) struct Client {
     child: Child,
     stdin: ChildStdin,
     lines: Receiver<Value>,
@@ -23,15 +24,16 @@ struct Client {
 
 impl Client {
     fn start(folder: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_toolcrib"))
-            .args(["serve", "--stdio", "--config", "toolcrib.toml"])
-            .current_dir(folder)
-            .env("TOOLCRIB_STORE", ":memory:")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_toolcrib"));
+        command.args(["serve", "--stdio", "--config", "toolcrib.toml"]);
+        command.current_dir(folder).env("TOOLCRIB_STORE", ":memory:");
+        Self::of(&mut command)
+    }
+
+    /// Starts the command and shakes hands.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
         let stdin = child.stdin.take().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (send, lines) = sync_channel(1024);
@@ -52,8 +54,13 @@ impl Client {
     }
 
     fn request(&mut self, method: &str, params: &Value) -> Value {
+        self.request_text(method, &params.to_string())
+    }
+
+    /// Sends parameters as they are written; gives the whole answer.
+    pub(crate) fn request_text(&mut self, method: &str, params: &str) -> Value {
         self.next += 1;
-        writeln!(self.stdin, "{}", json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params}))
+        writeln!(self.stdin, r#"{{"jsonrpc":"2.0","id":{},"method":"{method}","params":{params}}}"#, self.next)
             .unwrap();
         let until = Instant::now() + PATIENCE;
         loop {
@@ -70,7 +77,12 @@ impl Client {
         self.notified += usize::from(message["method"] == "notifications/tools/list_changed");
     }
 
-    fn names(&mut self) -> Vec<String> {
+    /// The process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn names(&mut self) -> Vec<String> {
         let reply = self.request("tools/list", &json!({}));
         let tools = reply["result"]["tools"].as_array().unwrap();
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
@@ -82,7 +94,7 @@ impl Client {
 
     /// Asks again until the condition holds; a reload takes its time.
     #[track_caller]
-    fn until(&mut self, what: &str, mut holds: impl FnMut(&mut Self) -> bool) {
+    pub(crate) fn until(&mut self, what: &str, mut holds: impl FnMut(&mut Self) -> bool) {
         let until = Instant::now() + PATIENCE;
         while !holds(self) {
             assert!(Instant::now() < until, "{what}: never");
