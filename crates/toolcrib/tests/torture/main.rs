@@ -1,9 +1,10 @@
 //! The torture run: toolcrib is killed with SIGKILL again and again while calls that change something are under way,
 //! and afterwards the journal is held against what the tool server really did, as written down outside of toolcrib.
 //!
-//! By default a short run per door. The long one, which takes minutes and is therefore run without a time limit:
-//! `TOOLCRIB_TORTURE=1000 cargo test --release -p toolcrib --test torture -- --nocapture`. The seed is printed;
-//! `TOOLCRIB_SEED=N` repeats a run's decisions (not the machine's timing), `TOOLCRIB_BIN=PATH` runs another toolcrib than the one just built.
+//! By default a short run per door. The long one takes minutes, more than nextest gives a test:
+//! `TOOLCRIB_TORTURE=1000 cargo test -p toolcrib --test torture -- --nocapture killed`. The seed is printed;
+//! `TOOLCRIB_SEED=N` repeats a run's decisions (not the machine's timing), `TOOLCRIB_BIN=PATH` runs another toolcrib
+//! than the one just built.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, reason = "tests")]
 #![cfg(target_os = "linux")]
 
