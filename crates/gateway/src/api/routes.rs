@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     Extension, Router,
     body::{Body, Bytes, to_bytes},
-    extract::{Path, Query, Request, State},
+    extract::{Path, Query, Request, State, rejection::QueryRejection},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
     routing::{delete, get, post},
@@ -67,11 +67,7 @@ impl Api {
     /// Only operators: a model that can call tools must not be able to answer for a person.
     async fn ask_as_operator(&self, who: &Who, request: ApiRequest) -> Response {
         if !who.1.0.0 {
-            return refuse(ApiReply::error(
-                403,
-                "operator_key_needed",
-                "this needs an operator's key; configure gateway.operator_keys and send one as Authorization: Bearer KEY",
-            ));
+            return no_operator();
         }
         self.ask(who, request).await
     }
@@ -98,6 +94,14 @@ impl Api {
         let bytes = self.body(request).await?;
         serde_json::from_slice(&bytes).map_err(|error| not_read(&error))
     }
+}
+
+fn no_operator() -> Response {
+    refuse(ApiReply::error(
+        403,
+        "operator_key_needed",
+        "this needs an operator's key; configure gateway.operator_keys and send one as Authorization: Bearer KEY",
+    ))
 }
 
 fn not_read(error: &serde_json::Error) -> ApiReply {
@@ -211,13 +215,20 @@ async fn pending(State(api): Shared, who: Who) -> Response {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ApprovalsQuery {
     state: Option<String>,
     limit: Option<usize>,
 }
 
-async fn approvals(State(api): Shared, who: Who, Query(query): Query<ApprovalsQuery>) -> Response {
-    api.ask_as_operator(&who, ApiRequest::Approvals { state: query.state, limit: query.limit }).await
+async fn approvals(State(api): Shared, who: Who, query: Result<Query<ApprovalsQuery>, QueryRejection>) -> Response {
+    match query {
+        Ok(Query(ApprovalsQuery { state, limit })) => {
+            api.ask_as_operator(&who, ApiRequest::Approvals { state, limit }).await
+        }
+        Err(_) if !who.1.0.0 => no_operator(),
+        Err(error) => refuse(ApiReply::error(400, "not_read", error.body_text())),
+    }
 }
 
 async fn answer(State(api): Shared, who: Who, Path(id): Path<String>, request: Request) -> Response {
