@@ -45,6 +45,12 @@ impl ToolResult {
         Ok(Self { raw, is_error: head.is_error == Some(Value::Bool(true)) })
     }
 
+    /// The same result with entries added to its text: whether it tells of a failure stays, and it gets no deeper than
+    /// results may be. `None` if the text is not JSON.
+    pub(crate) fn with_text(&self, text: String) -> Option<Self> {
+        Some(Self { raw: RawValue::from_string(text).ok()?, is_error: self.is_error })
+    }
+
     /// A result built here.
     pub fn from_value(value: &Value) -> Self {
         let is_error = value["isError"] == true;

@@ -78,6 +78,8 @@ fn cpu() -> u64 {
 
 /// Median microseconds of CPU time of one run, over `rounds` rounds of `each` runs.
 fn median(rounds: usize, each: usize, mut run: impl FnMut()) -> f64 {
+    // Fewer for a profiler that makes everything slow.
+    let rounds = std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(rounds);
     let mut samples: Vec<f64> = (0..rounds)
         .map(|_| {
             let start = cpu();

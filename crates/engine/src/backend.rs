@@ -1,5 +1,7 @@
 //! The seam between the call path and whatever runs a tool.
 
+mod late;
+
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use serde_json::{Value, value::RawValue};
@@ -7,6 +9,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolcrib_core::{Scope, Tool, ToolResult};
 
+pub use self::late::Late;
 use crate::{identity::Identity, pending::Suspender};
 
 /// A boxed future, for traits that registries hold as `dyn`.
@@ -41,6 +44,8 @@ pub struct CallContext {
     pub identity: Arc<Identity>,
     /// Where a tool signals that it waits for something outside; refuses unless the caller can resume calls.
     pub suspender: Suspender,
+    /// Where a backend that gives up leaves what may still come.
+    pub late: Late,
 }
 
 impl CallContext {
@@ -55,6 +60,7 @@ impl CallContext {
             scope: Scope::default(),
             identity: Arc::default(),
             suspender: Suspender::default(),
+            late: Late::default(),
         }
     }
 

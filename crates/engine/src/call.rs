@@ -55,6 +55,7 @@ pub(crate) async fn run(engine: &Engine, request: CallRequest) -> CallReport {
         Err(stop) => (stop.outcome, stop.reply, stop.reason),
     };
     record::record(engine, &in_force, &request, &state, outcome, reason).await;
+    record::late(engine, &request, &mut state);
     state.report(reply, outcome)
 }
 

@@ -23,7 +23,7 @@ pub mod store;
 mod turns;
 mod view;
 
-pub use backend::{Backend, BoxFuture, CallContext, Invocation, InvokeError, Progress, ProgressSink};
+pub use backend::{Backend, BoxFuture, CallContext, Invocation, InvokeError, Late, Progress, ProgressSink};
 pub use call::{CallReply, CallReport, CallRequest, Evidence, Timings};
 pub use engine::{Engine, EngineBuilder, Judgement};
 pub use event::{CallEvent, Door, EventSink, LogSink, Outcome};

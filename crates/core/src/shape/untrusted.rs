@@ -36,6 +36,17 @@ pub fn mark_untrusted(result: &ToolResult, source_label: &str) -> ToolResult {
 
 /// Only names the source in `_meta`; the content stays as it is.
 pub fn mark_meta_only(result: &ToolResult, source_label: &str) -> ToolResult {
+    // Nearly every result: nothing there that is called so, and the entry is simply the last one.
+    if let Some(open) = result.raw().get().trim_end().strip_suffix('}')
+        && !open.contains("\"_meta\"")
+        && !open.contains("\\u")
+    {
+        let comma = if open.trim_end().ends_with('{') { "" } else { "," };
+        let text = format!("{open}{comma}\"_meta\":{{\"{UNTRUSTED}\":{}}}}}", json_text::encoded(&label(source_label)));
+        if let Some(marked) = result.with_text(text) {
+            return marked;
+        }
+    }
     let mut edit = Edit::of(result);
     edit.set_meta(UNTRUSTED, &json_text::encoded(&label(source_label)));
     edit.done()

@@ -8,7 +8,7 @@ use toolcrib_core::{ContentHash, ToolResult, args::Arguments};
 
 use super::{CallRequest, Progressing, resolve::Target};
 use crate::{
-    backend::{CallContext, Invocation, InvokeError},
+    backend::{CallContext, Invocation, InvokeError, Late},
     engine::{Engine, InForce},
 };
 
@@ -87,6 +87,7 @@ async fn once(
         scope: request.scope.clone(),
         identity: request.identity.clone(),
         suspender: request.suspender.of_call(state.call_id),
+        late: Late::new(engine.journal().is_some()),
     };
     // The call itself is inside the barrier too: a backend may fail before it has a future to give.
     let running = async { backend.invoke(Invocation { tool, arguments: &arguments.raw, context: &context }).await };
@@ -103,12 +104,16 @@ async fn once(
             }
         }
     };
-    tokio::select! {
+    let ended = tokio::select! {
         biased;
         ended = guarded => ended.unwrap_or_else(|_| {
             tracing::error!(tool = %tool.id(), call_id = state.call_id, "the code that runs this tool panicked");
             Err(InvokeError::Broken(state.call_id))
         }),
         error = overrun => Err(error),
+    };
+    if matches!(ended, Err(InvokeError::TimedOut(_) | InvokeError::Cancelled)) {
+        state.late = context.late;
     }
+    ended
 }

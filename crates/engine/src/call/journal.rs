@@ -8,6 +8,7 @@ use toolcrib_core::{ContentHash, ToolResult, permission::Effect};
 
 use super::{CallRequest, Progressing, Stop, approve::Admitted, record};
 use crate::{
+    backend::Late,
     clock::now_ms,
     engine::{Engine, InForce},
     event::Outcome,
@@ -101,16 +102,18 @@ fn claim(
     admitted: &Admitted,
     state: &Progressing,
 ) -> Option<Claim> {
+    let window = in_force.settings.limits.duplicates;
+    if request.idempotency_key.is_none()
+        && (admitted.assessment.effect != Effect::Destructive || window == Duration::ZERO)
+    {
+        return None;
+    }
     let tool = state.tool.as_ref()?;
     let digest =
         ContentHash::of_hashes([tool.hash(), ContentHash::of_bytes(tool.id().to_string().as_bytes()), admitted.digest]);
     let owner = crate::results::owner(&request.scope);
     if let Some(key) = &request.idempotency_key {
         return Some(journal.claim(owner, format!("key:{key}"), digest.to_string()));
-    }
-    let window = in_force.settings.limits.duplicates;
-    if admitted.assessment.effect != Effect::Destructive || window == Duration::ZERO {
-        return None;
     }
     // Whoever was asked and said yes once more means once more.
     if by_approval(state) {
@@ -187,7 +190,16 @@ pub(super) async fn close(
     });
     let wait = claimed.is_some() || by_approval(state);
     let written = unsettled.finish(record, claimed);
-    if wait && let Err(error) = written.await {
-        tracing::warn!(%error, call_id = state.call_id, "the outcome of a call is not in the journal yet");
+    if wait {
+        if let Err(error) = written.await {
+            tracing::warn!(%error, call_id = state.call_id, "the outcome of a call is not in the journal yet");
+        }
+    } else if let Some(running) = state.late.take() {
+        // What comes late is to stand after the outcome, and nobody waits for that here.
+        state.late = Late::new(true);
+        state.late.leave(async move {
+            let _ = written.await;
+            running.await
+        });
     }
 }

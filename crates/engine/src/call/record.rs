@@ -54,6 +54,16 @@ pub(super) async fn record(
     }
 }
 
+/// What may still come of a call that was given up goes on record after it.
+pub(super) fn late(engine: &Engine, request: &CallRequest, state: &mut Progressing) {
+    if let Some(running) = state.late.take()
+        && let Some(journal) = engine.journal()
+        && !journal.await_late(of(journal, Kind::Outcome, request, state), running)
+    {
+        tracing::debug!(call_id = state.call_id, "too much is waited for already: a late result would not be recorded");
+    }
+}
+
 /// A record with what is known of a call so far.
 pub(super) fn of(journal: &Journal, kind: Kind, request: &CallRequest, state: &Progressing) -> JournalRecord {
     let mut record = journal.record(kind);

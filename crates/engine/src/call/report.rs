@@ -9,6 +9,7 @@ use toolcrib_core::{ContentHash, Tool, ToolId, ToolResult, args::Repair};
 use super::CallRequest;
 use crate::{
     approval::ApprovalRequest,
+    backend::Late,
     event::{Door, Outcome},
 };
 
@@ -98,6 +99,8 @@ pub(crate) struct Progressing {
     /// To be said to the model with the result.
     pub(crate) note: Option<String>,
     pub(crate) pending: Option<String>,
+    /// What the backend goes on waiting for after it gave up.
+    pub(crate) late: Late,
 }
 
 impl Progressing {
@@ -117,6 +120,7 @@ impl Progressing {
             closed: false,
             note: None,
             pending: None,
+            late: Late::default(),
         }
     }
 

@@ -16,6 +16,8 @@ use crate::{
 
 /// A result that says nothing is shorter than this, bytes.
 const SMALL: usize = 256;
+/// Results up to this size count by their bytes.
+const SMALL_CHARS: usize = 1_024;
 
 pub(super) async fn shape(
     engine: &Engine,
@@ -46,7 +48,10 @@ pub(super) async fn shape(
         }
     }
     let limits = limits(in_force, &request.scope);
-    let left = engine.turns().allow(&request.scope, &request.identity, in_force, shape::result_chars(&result));
+    // A character takes at least a byte: a small result may count for a little more than it has.
+    let bytes = result.raw().get().len();
+    let chars = if bytes <= SMALL_CHARS { bytes } else { shape::result_chars(&result) };
+    let left = engine.turns().allow(&request.scope, &request.identity, in_force, chars);
     let limits = left.map_or(limits, |left| limits.capped(left.max(limits.preview_chars)));
     cut(engine, in_force, &request.scope, result, &limits).await
 }
@@ -86,6 +91,14 @@ async fn cut(
 
 /// Neither content nor a structured value was given at all (oneringai case 23). An empty list of blocks is an answer.
 fn is_bare(result: &ToolResult) -> bool {
+    let text = result.raw().get();
+    if text.contains("\"content\"") || text.contains("\"structuredContent\"") {
+        return text.contains("null") && is_null(result);
+    }
+    true
+}
+
+fn is_null(result: &ToolResult) -> bool {
     let value = result.to_value();
     value["content"].is_null() && value["structuredContent"].is_null()
 }

@@ -47,6 +47,11 @@ impl Stop {
             }
             CallReply::Question(_) => {}
         }
+        if let Some(reason) = &mut self.reason
+            && let Cow::Owned(text) = in_force.mask_text(reason)
+        {
+            *reason = text;
+        }
         self
     }
 

@@ -1,24 +1,22 @@
 //! Results that arrive when their caller has already been told that there is none.
 
-use std::time::Duration;
-
 use toolcrib_core::{ContentHash, ToolResult};
 
 use super::{record::JournalRecord, writer::Journal};
 use crate::{backend::InvokeError, clock::now_ms, event::Outcome};
 
 impl Journal {
-    /// Goes on waiting for a call whose caller was told that it timed out or was cancelled, at most `limit`, and records
-    /// what comes of it as [`Kind::Late`](super::Kind::Late): with the digest of the result, or that nothing ran after
-    /// all. Other failures say nothing that the outcome does not say already. `of` is the intent or the outcome of the
-    /// call. False, and `running` is dropped, when too much is being waited for or the journal was shut down.
+    /// Goes on waiting for a call whose caller was told that it timed out or was cancelled, at most
+    /// [`JournalSettings::late`](super::JournalSettings::late), and records what comes of it as
+    /// [`Kind::Late`](super::Kind::Late): with the digest of the result, or that nothing ran after all. Other failures say
+    /// nothing that the outcome does not say already. `of` is the intent or the outcome of the call. False, and `running` is dropped, when too much is being waited for or the journal was shut down.
     pub fn await_late(
         &self,
         of: JournalRecord,
         running: impl Future<Output = Result<ToolResult, InvokeError>> + Send + 'static,
-        limit: Duration,
     ) -> bool {
         let journal = self.clone();
+        let limit = self.late_limit();
         self.observe_work(async move {
             let Ok(ended) = tokio::time::timeout(limit, running).await else { return };
             let (outcome, output, bytes) = match ended {

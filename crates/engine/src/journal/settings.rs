@@ -19,6 +19,9 @@ pub struct JournalSettings {
     pub keep: Option<Duration>,
     /// How long an idempotency key is remembered ([`Journal::claim`](super::Journal::claim)). Default 24 h.
     pub claim_ttl: Duration,
+    /// How long a result is waited for whose caller was told that there is none
+    /// ([`Journal::await_late`](super::Journal::await_late)). Default 10 min.
+    pub late: Duration,
 }
 
 impl Default for JournalSettings {
@@ -31,6 +34,7 @@ impl Default for JournalSettings {
             patience: Duration::from_secs(5),
             keep: Some(Duration::from_hours(90 * 24)),
             claim_ttl: Duration::from_hours(24),
+            late: Duration::from_mins(10),
         }
     }
 }

@@ -297,6 +297,10 @@ impl Journal {
         }
     }
 
+    pub(super) fn late_limit(&self) -> Duration {
+        self.inner.shared.settings.late
+    }
+
     pub(super) fn owe(&self, record: JournalRecord, claim: Option<ClaimResult>) {
         self.inner.shared.owe(record, claim);
     }
