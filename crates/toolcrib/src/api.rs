@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolcrib_core::{
     ToolResult,
-    bridge::{describe_reply, read_describe},
+    bridge::{BridgeError, describe_reply, read_describe},
     render::Target,
 };
 use toolcrib_engine::{
@@ -138,7 +138,7 @@ impl Api {
         request.timeout = call.timeout_ms.map(std::time::Duration::from_millis);
         request.cancel = call.cancel;
         let report = self.world.engine.call_report(request).await;
-        let unknown = report.tool.is_none() && report.outcome == Outcome::Invalid;
+        let unknown = report.tool.is_none() && report.outcome == Outcome::Invalid && names_no_tool(&report.reply);
         let status = match report.outcome {
             Outcome::Ok | Outcome::ToolError => 200,
             Outcome::Invalid if unknown => 404,
@@ -256,6 +256,17 @@ impl Api {
 impl ApiService for Api {
     fn answer<'a>(&'a self, caller: &'a ApiCaller, request: ApiRequest) -> BoxFuture<'a, ApiReply> {
         Box::pin(async move { self.reply(caller, request).await.unwrap_or_else(|refusal| refusal) })
+    }
+}
+
+/// Whether a call came to nothing because of its name: told directly or by the bridge, whose own arguments may also be
+/// what is wrong.
+fn names_no_tool(reply: &CallReply) -> bool {
+    match reply {
+        CallReply::Protocol { .. } => true,
+        CallReply::Result(result) => serde_json::from_str::<Value>(&result.to_text())
+            .is_ok_and(|told| told["error"] == BridgeError::unknown_tool("", Vec::new()).code()),
+        CallReply::Question(_) => false,
     }
 }
 
