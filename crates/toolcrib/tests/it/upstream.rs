@@ -20,7 +20,8 @@ pub(crate) const OBSERVED: &str = "TOOLCRIB_TEST_OBSERVED";
 pub(crate) const START: &str = r#"ulimit -S -f unlimited; exec "$0" "$@" 3>&1 >/dev/null"#;
 
 /// The ways in that have tools of their own, so that what is counted by tool does not mix.
-pub(crate) const DOORS: [&str; 6] = ["direct", "bridge", "cli", "http", "mcp_http", "library"];
+pub(crate) const DOORS: [&str; 8] =
+    ["direct", "bridge", "cli", "http", "http_bridge", "mcp_http", "mcp_modern", "library"];
 
 /// The server of the other tests: their configuration starts this program with this test's name. Does nothing as a test.
 #[test]

@@ -26,14 +26,27 @@ pub(crate) enum Door {
     Cli,
     /// `POST /v1/call`.
     Http,
-    /// `tools/call` over HTTP.
+    /// The same with `tool_call`.
+    HttpBridge,
+    /// `tools/call` over HTTP, in a session.
     McpHttp,
+    /// The same as a request that stands alone (2026-07-28).
+    McpModern,
     /// In process.
     Library,
 }
 
 impl Door {
-    pub(crate) const ALL: [Self; 6] = [Self::Direct, Self::Bridge, Self::Cli, Self::Http, Self::McpHttp, Self::Library];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Direct,
+        Self::Bridge,
+        Self::Cli,
+        Self::Http,
+        Self::HttpBridge,
+        Self::McpHttp,
+        Self::McpModern,
+        Self::Library,
+    ];
 
     /// The end of its tools' names.
     pub(crate) fn word(self) -> &'static str {
@@ -43,10 +56,10 @@ impl Door {
     /// Its name in records.
     pub(crate) fn recorded(self) -> &'static str {
         match self {
-            Self::Direct | Self::McpHttp => "direct",
+            Self::Direct | Self::McpHttp | Self::McpModern => "direct",
             Self::Bridge => "bridge",
             Self::Cli => "cli",
-            Self::Http => "http",
+            Self::Http | Self::HttpBridge => "http",
             Self::Library => "library",
         }
     }
@@ -96,19 +109,17 @@ impl Seen {
 
     /// It ended as it should, in the words of this door.
     pub(crate) fn agrees(&self, want: Want, door: Door) -> Result<(), String> {
-        let error = How::Mcp { error: true, code: None };
         let expected = match (door, want) {
-            (Door::Direct | Door::Bridge | Door::McpHttp, Want::Earlier) => How::Mcp { error: false, code: None },
-            (Door::Direct | Door::McpHttp, Want::NoSuchTool)
-            | (Door::Direct | Door::Bridge | Door::McpHttp, Want::Unreadable) => {
-                How::Mcp { error: false, code: Some(-32602) }
+            (Door::Direct | Door::Bridge | Door::McpHttp | Door::McpModern, want) => {
+                let unreadable = want == Want::Unreadable || want == Want::NoSuchTool && door != Door::Bridge;
+                let code = unreadable.then_some(-32602);
+                How::Mcp { error: want != Want::Earlier && code.is_none(), code }
             }
-            (Door::Direct | Door::Bridge | Door::McpHttp, _) => error,
             (Door::Cli, Want::Denied) => How::Cli(3),
             (Door::Cli, Want::Invalid | Want::Unreadable | Want::NoSuchTool) => How::Cli(1),
             (Door::Cli, Want::Unavailable) => How::Cli(4),
             (Door::Cli, Want::Earlier) => How::Cli(0),
-            (Door::Http, want) => {
+            (Door::Http | Door::HttpBridge, want) => {
                 let status = match want {
                     Want::Denied => 403,
                     Want::Invalid | Want::Unreadable => 422,
@@ -163,13 +174,16 @@ impl<'s> Doors<'s> {
                 Seen::mcp(&self.stdio().request_text("tools/call", &params))
             }
             Door::Cli => self.cli(tool, arguments),
-            Door::Http => {
-                let answer = self.http().post("/v1/call", &params);
-                let (status, body) = (answer.status, answer.json());
-                let outcome = body["outcome"].as_str().unwrap_or_default().to_owned();
-                Seen { text: text(&body["result"], &body["error"]), how: How::Http(status, outcome) }
-            }
+            Door::Http => self.api(&params),
+            Door::HttpBridge => self.api(&format!(r#"{{"name":"tool_call","arguments":{params}}}"#)),
             Door::McpHttp => self.mcp_http(&params),
+            Door::McpModern => {
+                let about = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
+                let params = format!(r#"{{"_meta":{{{about}}},"name":"{tool}","arguments":{arguments}}}"#);
+                let headers =
+                    [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)];
+                self.mcp(&headers, &params)
+            }
             Door::Library => self.library().call(tool, arguments),
         }
     }
@@ -179,7 +193,7 @@ impl<'s> Doors<'s> {
         match door {
             Door::Direct | Door::Bridge => fill_disk_of(self.stdio().id(), full),
             Door::Cli => self.full = full,
-            Door::Http | Door::McpHttp => fill_disk_of(self.http().id(), full),
+            Door::Http | Door::HttpBridge | Door::McpHttp | Door::McpModern => fill_disk_of(self.http().id(), full),
             Door::Library => self.library().fill_disk(full),
         }
     }
@@ -220,7 +234,18 @@ impl<'s> Doors<'s> {
         }
         let session = self.session.clone().unwrap();
         let headers = [("Mcp-Session-Id", session.as_str()), ("MCP-Protocol-Version", "2025-11-25")];
+        self.mcp(&headers, params)
+    }
+
+    fn mcp(&mut self, headers: &[(&str, &str)], params: &str) -> Seen {
         let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
-        Seen::mcp(&self.http().send("POST", "/mcp", &headers, &body).json())
+        Seen::mcp(&self.http().send("POST", "/mcp", headers, &body).json())
+    }
+
+    fn api(&mut self, body: &str) -> Seen {
+        let answer = self.http().post("/v1/call", body);
+        let (status, body) = (answer.status, answer.json());
+        let outcome = body["outcome"].as_str().unwrap_or_default().to_owned();
+        Seen { text: text(&body["result"], &body["error"]), how: How::Http(status, outcome) }
     }
 }

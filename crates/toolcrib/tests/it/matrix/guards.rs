@@ -28,7 +28,8 @@ const WIPE: Call = Call::of("wipe", "guarded");
 /// Doors without callers who show who they are.
 const NO_KEYS: &[Door] = &[Door::Direct, Door::Bridge, Door::Cli];
 /// Everything but the library.
-const NO_CODE: &[Door] = &[Door::Direct, Door::Bridge, Door::Cli, Door::Http, Door::McpHttp];
+const NO_CODE: &[Door] =
+    &[Door::Direct, Door::Bridge, Door::Cli, Door::Http, Door::HttpBridge, Door::McpHttp, Door::McpModern];
 /// What one process counts; every call of the command line is a process.
 const NOT_COUNTED: &[Door] = &[Door::Cli];
 

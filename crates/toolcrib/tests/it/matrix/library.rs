@@ -44,7 +44,7 @@ pub(crate) struct Library {
 impl Library {
     pub(crate) fn new(scene: &Scene, made: &Made) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let (store, _) = SqliteStore::open_with(&scene.store(), &SqliteSettings::default()).unwrap();
+        let (store, _) = SqliteStore::open_with(scene.store(), &SqliteSettings::default()).unwrap();
         let store = Arc::new(store);
         let disk = Arc::new(Disk { store: store.clone(), full: AtomicBool::new(false) });
         let hub = Hub::new(HubLimits::default());
