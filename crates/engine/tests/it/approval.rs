@@ -24,7 +24,7 @@ use toolcrib_engine::{
 use crate::judged::{Judged, NOW};
 use ledger::Ledger;
 
-mod ledger;
+pub(crate) mod ledger;
 mod race;
 mod shown;
 mod wider;

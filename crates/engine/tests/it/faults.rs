@@ -19,7 +19,7 @@ use toolcrib_engine::{
 struct State {
     records: Vec<StoredRecord>,
     anchor: Option<(u64, String)>,
-    claims: HashMap<(String, String), Earlier>,
+    claims: HashMap<(String, String), (u64, Earlier)>,
     alive: HashSet<String>,
 }
 
@@ -56,6 +56,12 @@ impl Shelf {
 
     pub(crate) fn all(&self) -> Vec<JournalRecord> {
         self.state.lock().records.iter().map(|stored| stored.record.clone()).collect()
+    }
+
+    /// Whether there is such a record.
+    pub(crate) fn holds(&self, kind: Kind, call: u64) -> bool {
+        let state = self.state.lock();
+        state.records.iter().rev().any(|stored| stored.record.kind == kind && stored.record.call == call)
     }
 
     /// Kind and call number of every record.
@@ -125,7 +131,7 @@ impl JournalStore for Shelf {
         &self,
         intent: JournalRecord,
         claim: Option<Claim>,
-        _now_ms: u64,
+        now_ms: u64,
     ) -> BoxFuture<'_, Result<Begun, StoreError>> {
         Box::pin(async move {
             self.writing().await?;
@@ -133,7 +139,7 @@ impl JournalStore for Shelf {
             let mut state = self.state.lock();
             if let Some(claim) = claim {
                 let key = (claim.owner, claim.key);
-                if let Some(earlier) = state.claims.get(&key) {
+                if let Some((_, earlier)) = state.claims.get(&key).filter(|(end, _)| *end > now_ms) {
                     return Ok(Begun::Duplicate(earlier.clone()));
                 }
                 let earlier = Earlier {
@@ -143,7 +149,7 @@ impl JournalStore for Shelf {
                     outcome: None,
                     result: None,
                 };
-                state.claims.insert(key, earlier);
+                state.claims.insert(key, (claim.expires_at_ms, earlier));
             }
             push(&mut state, intent);
             Ok(Begun::Started)
@@ -156,14 +162,14 @@ impl JournalStore for Shelf {
             within(&outcome)?;
             let mut state = self.state.lock();
             let (run, call, ended) = (outcome.run.clone(), outcome.call, outcome.outcome);
-            if let Some(earlier) = state.claims.values_mut().find(|c| c.run == run && c.call == call) {
+            if let Some((_, earlier)) = state.claims.values_mut().find(|(_, c)| c.run == run && c.call == call) {
                 earlier.outcome = ended;
             }
             if let Some(claim) = claim {
                 let key = (claim.owner, claim.key);
                 if claim.release {
                     state.claims.remove(&key);
-                } else if let Some(earlier) = state.claims.get_mut(&key) {
+                } else if let Some((_, earlier)) = state.claims.get_mut(&key) {
                     earlier.result = claim.result;
                 }
             }

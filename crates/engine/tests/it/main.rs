@@ -9,6 +9,7 @@ mod hub;
 mod intercept;
 mod journal;
 mod judged;
+mod path;
 mod pending;
 mod permission;
 mod script;

@@ -1,7 +1,7 @@
 //! Work that outlives its call: background calls, and calls that wait to be resumed.
 
 mod background;
-mod kept;
+pub(crate) mod kept;
 mod suspended;
 mod user_input;
 
