@@ -128,6 +128,9 @@ async fn stages(
             });
         }
     };
+    if !state.mutating && engine.journal().is_some_and(|journal| journal.health().is_err()) {
+        state.say("Note: the record of calls cannot be written at the moment, so this call may be missing from it. Tools that change something do not run until it can.");
+    }
     pipeline.observe_before(&call).await;
     let ran = invoke::invoke(engine, in_force, request, &target, arguments, admitted.deadline, state).await;
     admit::settle(engine, in_force, ticket, &ran, state).await;

@@ -12,7 +12,7 @@ use crate::{
     event::EventSink,
     hub::Hub,
     intercept::{Interceptor, Interceptors},
-    journal::Journal,
+    journal::{EvidenceSink, Journal},
     pending::PendingWork,
     permission::Policy,
     settings::EngineSettings,
@@ -35,6 +35,7 @@ pub struct EngineBuilder {
     asker: Option<Arc<dyn Asker>>,
     journal: Option<Journal>,
     pending: Option<PendingWork>,
+    evidence: Vec<Arc<dyn EvidenceSink>>,
 }
 
 impl EngineBuilder {
@@ -50,6 +51,7 @@ impl EngineBuilder {
             asker: None,
             journal: None,
             pending: None,
+            evidence: Vec::new(),
         }
     }
 
@@ -101,6 +103,12 @@ impl EngineBuilder {
         self
     }
 
+    /// Somebody who gets every journal record; at most 16. Without a journal nobody gets anything.
+    pub fn evidence(mut self, sink: Arc<dyn EvidenceSink>) -> Self {
+        self.evidence.push(sink);
+        self
+    }
+
     /// Work that outlives its call.
     pub fn pending(mut self, pending: PendingWork) -> Self {
         self.pending = Some(pending);
@@ -109,6 +117,11 @@ impl EngineBuilder {
 
     /// The engine.
     pub fn build(self) -> Engine {
+        if let Some(journal) = &self.journal {
+            for sink in self.evidence {
+                journal.attach(sink);
+            }
+        }
         let admission = Admission::new(self.settings.admission.clone());
         let in_force = InForce::new(self.settings, &self.policies, None);
         Engine {
