@@ -19,6 +19,7 @@ use crate::{
 const MAX_KEPT: usize = 1024 * 1024;
 
 /// Whether the call may leave.
+#[allow(clippy::large_enum_variant, reason = "looked at once, where it was made; a box would cost every call")]
 pub(super) enum Opened {
     /// It may. What is to be closed when it has ended.
     Go(Open),
@@ -45,6 +46,9 @@ pub(super) async fn open(
     let Some(journal) = engine.journal() else { return Ok(Opened::Go(Open(None))) };
     let claim = claim(in_force, journal, request, admitted, state);
     if !state.mutating && claim.is_none() {
+        if in_force.settings.limits.journal_reads && journal.health().is_err() {
+            state.say("The record of calls cannot be written at the moment; this call may be missing from it.");
+        }
         return Ok(Opened::Go(Open(None)));
     }
     let exposed = state.name.clone();

@@ -1,5 +1,7 @@
 //! The journal: what is durable when, what happens when the store fails, what a dead process leaves behind.
 
+mod late;
+
 use std::{
     ops::ControlFlow,
     sync::{Arc, atomic::Ordering},
@@ -313,7 +315,7 @@ fn a_late_result_is_on_record_beside_the_outcome() {
                 tokio::time::sleep(Duration::from_secs(5)).await;
                 late
             };
-            assert!(journal.await_late(outcome, running, Duration::from_mins(1)));
+            assert!(journal.await_late(outcome, running));
             // Shutting down waits for it.
             journal.shutdown(Duration::from_secs(20)).await.unwrap();
             let last = shelf.all().pop().unwrap();
