@@ -7,12 +7,13 @@ use serde::{
     de::{MapAccess, Visitor},
 };
 use serde_json::{Value, value::RawValue};
-use tokio::time::Instant;
+use tokio::{sync::oneshot, time::Instant};
 use toolcrib_core::ToolResult;
 use toolcrib_engine::{Backend, BoxFuture, Invocation, InvokeError};
 
 use super::{
     header,
+    inbox::Answer,
     link::Failure,
     mask::one_line,
     session::{Extras, Session},
@@ -37,8 +38,12 @@ async fn call(core: &Arc<Core>, invocation: Invocation<'_>) -> Result<ToolResult
     let mut again = true;
     loop {
         let session = core.ready(deadline, &invocation.context.cancel).await?;
-        let failure = match send(&session, &invocation, deadline).await {
-            Ok(result) => return finish(core, &session, result),
+        let mut late = None;
+        let failure = match send(&session, &invocation, deadline, &mut late).await {
+            Ok(result) => {
+                core.served.store(true, Ordering::Relaxed);
+                return finish(session.hello.era, core.settings.limits.result_bytes, result);
+            }
             Err(failure) => failure,
         };
         note(core, &session, &failure);
@@ -47,7 +52,13 @@ async fn call(core: &Arc<Core>, invocation: Invocation<'_>) -> Result<ToolResult
             Failure::SessionExpired(_) | Failure::NotSent(_) | Failure::Unreachable(_) if again && ended => {
                 again = false;
             }
-            failure => return Err(as_error(core, failure, started)),
+            failure => {
+                if let Some(answer) = late {
+                    let (era, limit) = (session.hello.era, core.settings.limits.result_bytes);
+                    invocation.context.late.leave(arrival(answer, era, limit));
+                }
+                return Err(as_error(core, failure, started));
+            }
         }
     }
 }
@@ -56,6 +67,7 @@ async fn send(
     session: &Arc<Session>,
     invocation: &Invocation<'_>,
     deadline: Instant,
+    late: &mut Option<oneshot::Receiver<Answer>>,
 ) -> Result<Box<RawValue>, Failure> {
     let Invocation { tool, arguments, context } = invocation;
     let headers = if session.repeats_arguments() {
@@ -72,6 +84,7 @@ async fn send(
         cancel: Some(&context.cancel),
         progress: context.progress.clone(),
         meta: context.meta.as_ref(),
+        late: context.late.is_wanted().then_some(late),
     };
     session.request("tools/call", &members, deadline, extras).await
 }
@@ -88,13 +101,23 @@ fn note(core: &Core, session: &Session, failure: &Failure) {
     }
 }
 
-fn finish(core: &Core, session: &Session, result: Box<RawValue>) -> Result<ToolResult, InvokeError> {
-    core.served.store(true, Ordering::Relaxed);
-    let (size, limit) = (result.get().len(), core.settings.limits.result_bytes);
+/// The answer to a request that was given up, should one come. Holds nothing of the connection.
+async fn arrival(answer: oneshot::Receiver<Answer>, era: Era, limit: usize) -> Result<ToolResult, InvokeError> {
+    match answer.await {
+        Ok(Ok(result)) => finish(era, limit, result),
+        Ok(Err(Failure::Rpc(error))) => {
+            Err(InvokeError::Refused { code: error.code, message: error.message, data: None })
+        }
+        Ok(Err(_)) | Err(_) => Err(InvokeError::Unknown("no answer came".to_owned())),
+    }
+}
+
+fn finish(era: Era, limit: usize, result: Box<RawValue>) -> Result<ToolResult, InvokeError> {
+    let size = result.get().len();
     if size > limit {
         return Err(InvokeError::BadAnswer(format!("the result has {size} bytes; limits.result_bytes is {limit}")));
     }
-    let result = match session.hello.era {
+    let result = match era {
         Era::Modern => complete(result)?,
         Era::Legacy => untyped(result),
     };

@@ -265,6 +265,7 @@ async fn send(
         cancel: None,
         progress: None,
         tell_cancel: false,
+        late: None,
     };
     link.request(outgoing).await
 }

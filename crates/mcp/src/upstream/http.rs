@@ -26,7 +26,7 @@ use tokio_util::task::TaskTracker;
 pub(super) use self::target::Target;
 use super::{
     header,
-    inbox::{Answer, Inbox, Sent},
+    inbox::{Answer, Inbox, Place, Sent},
     link::{Failure, Ids, Outgoing, cancelled},
     settings::Era,
 };
@@ -96,10 +96,19 @@ impl HttpLink {
         *self.state.lock() = State { era: Era::Legacy, version: None, session: None };
     }
 
-    pub(super) async fn request(self: &Arc<Self>, outgoing: Outgoing<'_>) -> Result<Box<RawValue>, Failure> {
+    pub(super) async fn request(self: &Arc<Self>, mut outgoing: Outgoing<'_>) -> Result<Box<RawValue>, Failure> {
         let sent = Sent::default();
         let mut place = self.inbox.expect(outgoing.id, outgoing.progress.clone(), sent.clone())?;
         let legacy = self.state.lock().era == Era::Legacy;
+        // The stream ends with the request. Only a legacy server has another, the standing one, to answer on all the same.
+        let keep_late = |outgoing: &mut Outgoing<'_>, place: &mut Place| {
+            if legacy
+                && !sent.withdraw()
+                && let Some(late) = outgoing.late.as_mut()
+            {
+                **late = Some(place.give_up());
+            }
+        };
         // A modern server understands the end of the stream; a legacy one has to be told.
         let mut farewell = Farewell {
             link: self,
@@ -116,10 +125,12 @@ impl HttpLink {
             }
             () = cancelled(outgoing.cancel) => {
                 farewell.reason = "cancelled by the caller";
+                keep_late(&mut outgoing, &mut place);
                 Err(Failure::Cancelled)
             }
             () = tokio::time::sleep_until(outgoing.deadline) => {
                 farewell.reason = "no answer in time";
+                keep_late(&mut outgoing, &mut place);
                 Err(Failure::TimedOut)
             }
             () = self.inbox.closed().cancelled() => {

@@ -1,7 +1,7 @@
 //! What arrives from a server, whatever the transport: answers go to who waits for them, the rest is handled or counted.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{
         Arc,
         atomic::{AtomicU8, AtomicU64, Ordering},
@@ -36,6 +36,9 @@ const STRAY_CHARS: usize = 120;
 // Masked before that is cut out, so that no part of a secret is left at the end.
 const STRAY_BYTES: usize = 8 * 1024;
 
+// Requests whose answers are only taken note of; the oldest go when there are more.
+const MAX_GIVEN_UP: usize = 256;
+
 /// How a request ended, as its waiter gets to know it.
 pub(super) type Answer = Result<Box<RawValue>, Failure>;
 
@@ -66,12 +69,31 @@ struct Waiter {
     sent: Sent,
 }
 
+/// Who is to get an answer.
+#[derive(Default)]
+struct Places {
+    waiting: HashMap<u64, Waiter>,
+    /// Of requests that were given up, oldest first.
+    given_up: VecDeque<(u64, oneshot::Sender<Answer>)>,
+}
+
+impl Places {
+    /// Who waits for the answer to `id`, or else who gets it when nobody does.
+    fn of_answer(&mut self, id: u64) -> (Option<Waiter>, Option<oneshot::Sender<Answer>>) {
+        if let Some(waiter) = self.waiting.remove(&id) {
+            return (Some(waiter), None);
+        }
+        let place = self.given_up.iter().position(|(given_up, _)| *given_up == id);
+        (None, place.and_then(|place| self.given_up.remove(place)).map(|(_, late)| late))
+    }
+}
+
 /// The incoming side of one connection.
 pub(super) struct Inbox {
     source: String,
     mask: Mask,
     facts: Arc<Facts>,
-    waiting: Mutex<HashMap<u64, Waiter>>,
+    places: Mutex<Places>,
     max_waiting: usize,
     /// Woken when the server says that its tools changed; one pending wake is kept (F9).
     pub(super) list_changed: Notify,
@@ -108,9 +130,27 @@ pub(super) struct Place {
     pub(super) answer: oneshot::Receiver<Answer>,
 }
 
+impl Place {
+    /// Gives up a request that has left: nobody waits for its answer, but should one come, the receiver gets it.
+    pub(super) fn give_up(&mut self) -> oneshot::Receiver<Answer> {
+        let (_, nothing) = oneshot::channel();
+        let answer = std::mem::replace(&mut self.answer, nothing);
+        let mut places = self.inbox.places.lock();
+        // Otherwise the answer came this moment and is in the receiver.
+        if let Some(waiter) = places.waiting.remove(&self.id) {
+            places.given_up.retain(|(_, late)| !late.is_closed());
+            if places.given_up.len() >= MAX_GIVEN_UP {
+                places.given_up.pop_front();
+            }
+            places.given_up.push_back((self.id, waiter.answer));
+        }
+        answer
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
-        self.inbox.waiting.lock().remove(&self.id);
+        self.inbox.places.lock().waiting.remove(&self.id);
     }
 }
 
@@ -120,7 +160,7 @@ impl Inbox {
             source,
             mask,
             facts,
-            waiting: Mutex::default(),
+            places: Mutex::default(),
             max_waiting,
             list_changed: Notify::new(),
             closed: CancellationToken::new(),
@@ -138,7 +178,7 @@ impl Inbox {
         sent: Sent,
     ) -> Result<Place, Failure> {
         let (sender, answer) = oneshot::channel();
-        let mut waiting = self.waiting.lock();
+        let waiting = &mut self.places.lock().waiting;
         if let Some(closing) = self.closing() {
             return Err(Failure::NotSent(closing.reason));
         }
@@ -163,8 +203,9 @@ impl Inbox {
             *slot = Some(Closing { reason: reason.clone(), kind });
         }
         self.closed.cancel();
-        let waiters: Vec<Waiter> = self.waiting.lock().drain().map(|(_, waiter)| waiter).collect();
-        for waiter in waiters {
+        let Places { waiting, given_up } = std::mem::take(&mut *self.places.lock());
+        drop(given_up);
+        for waiter in waiting.into_values() {
             let failure =
                 if waiter.sent.withdraw() { Failure::NotSent(reason.clone()) } else { Failure::Lost(reason.clone()) };
             let _ = waiter.answer.send(Err(failure));
@@ -233,7 +274,7 @@ impl Inbox {
 
     /// Fails one waiter, if it is there.
     pub(super) fn fail(&self, id: u64, failure: Failure) {
-        let waiter = self.waiting.lock().remove(&id);
+        let waiter = self.places.lock().waiting.remove(&id);
         if let Some(waiter) = waiter {
             let _ = waiter.answer.send(Err(failure));
         }
@@ -255,11 +296,18 @@ impl Inbox {
     }
 
     fn answer(&self, id: &Id, answer: Answer) {
-        let waiter = id.as_u64().and_then(|id| self.waiting.lock().remove(&id));
-        // The first answer wins; what nobody waits for is counted (F11).
-        let taken = waiter.is_some_and(|waiter| waiter.answer.send(answer).is_ok());
-        if !taken {
-            count(&self.facts.dropped_replies);
+        let (waiter, late) = id.as_u64().map(|id| self.places.lock().of_answer(id)).unwrap_or_default();
+        // The first answer wins; what nobody waits for is counted (F11), also what is taken note of (F2).
+        let answer = match waiter {
+            Some(waiter) => match waiter.answer.send(answer) {
+                Ok(()) => return,
+                Err(answer) => answer,
+            },
+            None => answer,
+        };
+        count(&self.facts.dropped_replies);
+        if let Some(late) = late {
+            let _ = late.send(answer);
         }
     }
 
@@ -284,8 +332,9 @@ impl Inbox {
         }
         let Some(raw) = params else { return };
         let Ok(Token { token }) = serde_json::from_str(raw.get()) else { return };
-        let sink =
-            token.as_u64().and_then(|id| self.waiting.lock().get(&id).and_then(|waiter| waiter.progress.clone()));
+        let sink = token
+            .as_u64()
+            .and_then(|id| self.places.lock().waiting.get(&id).and_then(|waiter| waiter.progress.clone()));
         let Some(sink) = sink else { return };
         if let Ok(Value::Object(mut params)) = serde_json::from_str(raw.get()) {
             // The token is ours, the caller has its own. `shift_remove` keeps the order of the others.
@@ -356,6 +405,44 @@ impl Throttle {
 mod tests {
     use super::*;
     use crate::upstream::settings::{Transport, UpstreamSettings};
+
+    fn inbox() -> Arc<Inbox> {
+        let stdio = Transport::Stdio { command: "x".into(), args: vec![], env: [].into(), cwd: None };
+        let mask = Mask::new(&UpstreamSettings::new("s", stdio));
+        Inbox::new("mcp:s".to_owned(), mask, Arc::default(), 10_000)
+    }
+
+    #[test]
+    fn of_requests_given_up_the_last_256_are_listened_for() {
+        let inbox = inbox();
+        let place = |id| inbox.expect(id, None, Sent::default()).unwrap();
+        let mut late: Vec<_> = (0..258).map(|id| place(id).give_up()).collect();
+        let mut came: Vec<&str> = Vec::new();
+        let answer = |id: u64| inbox.frame(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#).as_bytes());
+        for id in [1, 2, 257, 2, 300] {
+            answer(id);
+        }
+        assert_eq!(inbox.facts.dropped_replies.load(Ordering::Relaxed), 5);
+        for id in [1, 2, 3, 257] {
+            came.push(match late[id].try_recv() {
+                Ok(Ok(_)) => "answered",
+                Ok(Err(_)) => "failed",
+                Err(oneshot::error::TryRecvError::Empty) => "waits",
+                Err(oneshot::error::TryRecvError::Closed) => "forgotten",
+            });
+        }
+        assert_eq!(came, ["forgotten", "answered", "waits", "answered"]);
+        // Who does not want to know any more makes room.
+        drop(late.split_off(10));
+        drop(place(400).give_up());
+        assert_eq!(inbox.places.lock().given_up.len(), 8);
+        // An answer that came a moment before is not lost.
+        let mut just = place(401);
+        answer(401);
+        assert!(matches!(just.give_up().try_recv(), Ok(Ok(_))));
+        inbox.close("over", ClosingKind::Lost);
+        assert!(matches!(late[3].try_recv(), Err(oneshot::error::TryRecvError::Closed)));
+    }
 
     #[test]
     fn logged_texts_of_a_server_hold_no_secret() {

@@ -9,11 +9,15 @@ use std::{
 };
 
 use serde_json::value::RawValue;
-use tokio::time::Instant;
+use tokio::{sync::oneshot, time::Instant};
 use tokio_util::sync::CancellationToken;
 use toolcrib_engine::ProgressSink;
 
-use super::{http::HttpLink, inbox::Inbox, stdio::StdioLink};
+use super::{
+    http::HttpLink,
+    inbox::{Answer, Inbox},
+    stdio::StdioLink,
+};
 use crate::wire::RpcError;
 
 /// Why a request has no result.
@@ -75,6 +79,8 @@ pub(super) struct Outgoing<'a> {
     pub(super) progress: Option<ProgressSink>,
     /// Whether the server is told when we stop waiting. Not for the handshake, which must not be cancelled.
     pub(super) tell_cancel: bool,
+    /// Takes what an answer comes by that comes after the request was given up; `None` = nobody takes note of it.
+    pub(super) late: Option<&'a mut Option<oneshot::Receiver<Answer>>>,
 }
 
 /// A connection.

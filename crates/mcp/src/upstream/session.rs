@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json, value::RawValue};
-use tokio::time::Instant;
+use tokio::{sync::oneshot, time::Instant};
 use tokio_util::sync::CancellationToken;
 use toolcrib_engine::ProgressSink;
 
 use super::{
-    inbox::ClosingKind,
+    inbox::{Answer, ClosingKind},
     link::{Failure, Link, Outgoing, far_future},
     settings::{Era, Timing},
 };
@@ -49,6 +49,8 @@ pub(super) struct Extras<'a> {
     pub(super) progress: Option<ProgressSink>,
     /// The caller's `_meta`.
     pub(super) meta: Option<&'a Value>,
+    /// As in [`Outgoing`].
+    pub(super) late: Option<&'a mut Option<oneshot::Receiver<Answer>>>,
 }
 
 impl Session {
@@ -60,14 +62,15 @@ impl Session {
         deadline: Instant,
         extras: Extras<'_>,
     ) -> Result<Box<RawValue>, Failure> {
-        let Extras { name, headers, cancel, progress, meta } = extras;
+        let Extras { name, headers, cancel, progress, meta, late } = extras;
         let id = self.link.next_id();
         let mut ours = own_meta(self.hello.era, meta);
         if progress.is_some() {
             ours.insert("progressToken".to_owned(), id.into());
         }
         let params = params(members, &ours)?;
-        let outgoing = Outgoing { id, method, params, name, headers, deadline, cancel, progress, tell_cancel: true };
+        let outgoing =
+            Outgoing { id, method, params, name, headers, deadline, cancel, progress, tell_cancel: true, late };
         self.link.request(outgoing).await
     }
 

@@ -76,7 +76,7 @@ impl StdioLink {
     }
 
     pub(super) async fn request(&self, outgoing: Outgoing<'_>) -> Result<Box<RawValue>, Failure> {
-        let Outgoing { id, method, params, deadline, cancel, progress, tell_cancel, .. } = outgoing;
+        let Outgoing { id, method, params, deadline, cancel, progress, tell_cancel, late, .. } = outgoing;
         let sent = Sent::default();
         let mut place = self.inbox.expect(id, progress, sent.clone())?;
         let mut bytes =
@@ -101,6 +101,9 @@ impl StdioLink {
             }
             () = cancelled(cancel) => {
                 farewell.reason = "cancelled by the caller";
+                if let (false, Some(late)) = (sent.withdraw(), late) {
+                    *late = Some(place.give_up());
+                }
                 Err(Failure::Cancelled)
             }
             () = tokio::time::sleep_until(deadline) => {
@@ -108,6 +111,9 @@ impl StdioLink {
                 if sent.withdraw() {
                     Err(Failure::NotSent("the server does not read its input; the request was not sent".to_owned()))
                 } else {
+                    if let Some(late) = late {
+                        *late = Some(place.give_up());
+                    }
                     Err(Failure::TimedOut)
                 }
             }

@@ -13,7 +13,7 @@ use serde_json::{Value, json, value::to_raw_value};
 use tokio::time::timeout;
 use toolcrib_core::{Source, SourceEntry, SourceState, Tool, ToolId, ToolResult};
 use toolcrib_engine::{
-    Backend, BoxFuture, CallContext, DefinitionStore, Hub, Invocation, InvokeError, SourceOptions, StoreError,
+    Backend, BoxFuture, CallContext, DefinitionStore, Hub, Invocation, InvokeError, Late, SourceOptions, StoreError,
     StoredDefinitions, hub::HubLimits,
 };
 use toolcrib_mcp::upstream::{Timing, Transport, Upstream, UpstreamReport, UpstreamSettings};
@@ -164,9 +164,43 @@ impl Rig {
         arguments: Value,
         context: CallContext,
     ) -> Result<ToolResult, InvokeError> {
+        self.invoke_in(tool, arguments, &context).await
+    }
+
+    pub(crate) async fn invoke_in(
+        &self,
+        tool: &Tool,
+        arguments: Value,
+        context: &CallContext,
+    ) -> Result<ToolResult, InvokeError> {
         let arguments = to_raw_value(&arguments).unwrap();
-        let call = self.upstream.invoke(Invocation { tool, arguments: &arguments, context: &context });
+        let call = self.upstream.invoke(Invocation { tool, arguments: &arguments, context });
         timeout(PATIENCE, call).await.expect("a call ends")
+    }
+
+    /// Gives a call up after 40 ms, one way or the other, and does something then. What comes of it after all, if that
+    /// was kept.
+    pub(crate) async fn give_up(
+        &self,
+        (name, arguments): (&str, Value),
+        cancelled: bool,
+        then: impl AsyncFnOnce(),
+    ) -> Option<Result<ToolResult, InvokeError>> {
+        let brief = Duration::from_millis(40);
+        let time = if cancelled { PATIENCE } else { brief };
+        let mut context = CallContext { late: Late::new(true), ..CallContext::new(1, time) };
+        let tool = tool(&json!({"name": name, "inputSchema": {"type": "object"}}));
+        let (ended, ()) = tokio::join!(self.invoke_in(&tool, arguments, &context), async {
+            if cancelled {
+                tokio::time::sleep(brief).await;
+                context.cancel.cancel();
+            }
+        });
+        let ended = ended.unwrap_err();
+        assert!(matches!(ended, InvokeError::TimedOut(_) | InvokeError::Cancelled), "{ended}");
+        then().await;
+        let late = context.late.take()?;
+        Some(timeout(PATIENCE, late).await.expect("an answer or the end of the connection"))
     }
 
     /// The text of a result as JSON.

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use toolcrib_engine::{CallContext, InvokeError};
+use toolcrib_engine::{CallContext, InvokeError, Late};
 use toolcrib_mcp::upstream::{Transport, UpstreamSettings};
 
 use crate::{
-    upstream::{PATIENCE, Rig, alive, fake, gone, guard_binary, quick},
+    upstream::{PATIENCE, Rig, alive, fake, gone, guard_binary, quick, tool},
     upstream_web::eventually,
 };
 
@@ -74,6 +74,29 @@ async fn everyone_who_waits_hears_of_a_crash() {
     let (outcomes, _) = tokio::join!(futures_util::future::join_all(hanging), crash);
     assert!(outcomes.iter().all(|outcome| kind(outcome) == "unknown"), "{outcomes:?}");
     rig.works().await;
+    rig.stop().await;
+}
+
+/// F2, oneringai §2.13: an answer that comes after the call was given up is counted, and handed on to be taken note of.
+#[tokio::test]
+async fn a_late_answer_is_taken_note_of() {
+    let rig = Rig::start(fake(&json!({})));
+    rig.ready().await;
+    for (dropped, cancelled) in (1..).zip([false, true]) {
+        let late = rig.give_up(("late", json!({"ms": 100})), cancelled, async || {}).await;
+        assert_eq!(late.expect("it is waited for").unwrap().to_text(), "late", "cancelled: {cancelled}");
+        assert_eq!(rig.report().dropped_replies, dropped);
+    }
+    // Never answered: the end of the connection is the end of the wait.
+    let late = rig.give_up(("hang", json!({})), false, async || drop(rig.call("exit", json!({})).await)).await;
+    assert_eq!(kind(&late.expect("it is waited for")), "unknown");
+    rig.works().await;
+    // What did not leave cannot be answered.
+    let mut context = CallContext { late: Late::new(true), ..CallContext::new(1, PATIENCE) };
+    context.cancel.cancel();
+    let tool = tool(&json!({"name": "echo", "inputSchema": {"type": "object"}}));
+    assert_eq!(kind(&rig.invoke_in(&tool, json!({}), &context).await), "cancelled");
+    assert!(context.late.take().is_none());
     rig.stop().await;
 }
 

@@ -511,6 +511,34 @@ async fn announced_changes_are_listed_in_both_eras() {
     }
 }
 
+/// A legacy server may answer on the standing stream what it was told to forget; a modern one has no place to.
+#[tokio::test]
+async fn a_late_answer_on_the_standing_stream_is_taken_note_of() {
+    for (usual, comes) in [(legacy as Answer, true), (modern, false)] {
+        let answer = Arc::new(Notify::new());
+        let signal = answer.clone();
+        let web = Web::start(usual, move |request| match (request.verb.as_str(), request.tool()) {
+            ("GET", _) => {
+                // Whichever number the call has.
+                let late = |id| json!({"jsonrpc": "2.0", "id": id, "result": {"content": [], "late": true}});
+                let answers = (0..30).map(|id| Step::Message(late(id)));
+                Some(Reply::Events(
+                    [Step::Await(signal.clone())].into_iter().chain(answers).chain([Step::Hold]).collect(),
+                ))
+            }
+            (_, "slow") => Some(Reply::Hang),
+            _ => None,
+        })
+        .await;
+        let rig = Rig::start(web.settings());
+        rig.ready().await;
+        let late = rig.give_up(("slow", json!({})), false, async || answer.notify_one()).await;
+        assert_eq!(late.map(|late| late.unwrap().to_value()["late"] == true), comes.then_some(true));
+        rig.works().await;
+        rig.stop().await;
+    }
+}
+
 /// A server's own requests over HTTP are answered like those over stdio.
 #[tokio::test]
 async fn requests_of_a_server_are_answered() {
