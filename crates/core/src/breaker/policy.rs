@@ -1,3 +1,5 @@
+//! The thresholds and times of a circuit.
+
 use serde::{Deserialize, Serialize};
 
 /// When a circuit opens and how it closes again (oneringai.md §2.3 with the tool manager's values).

@@ -1,3 +1,5 @@
+//! A circuit's state and counters at one moment.
+
 use serde::Serialize;
 
 use super::BreakerState;

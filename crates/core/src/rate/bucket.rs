@@ -1,3 +1,5 @@
+//! A bucket of calls that fills up again evenly.
+
 use super::{Idle, RetryAfterMs};
 use crate::elapsed::{Elapsed, age};
 

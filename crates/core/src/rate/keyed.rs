@@ -1,3 +1,5 @@
+//! One limiter per key, in bounded room.
+
 use std::{borrow::Borrow, collections::BTreeMap, hash::Hash};
 
 use indexmap::IndexMap;

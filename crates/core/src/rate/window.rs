@@ -1,3 +1,5 @@
+//! A window that slides over the times of calls.
+
 use std::collections::VecDeque;
 
 use super::{Idle, RetryAfterMs};

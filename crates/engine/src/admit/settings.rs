@@ -1,3 +1,5 @@
+//! What admission goes by: circuits, rates, places and the guard against repetition.
+
 use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};

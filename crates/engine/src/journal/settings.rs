@@ -1,3 +1,5 @@
+//! Limits and times of the journal.
+
 use std::time::Duration;
 
 /// How a journal writes.

@@ -1,3 +1,5 @@
+//! Statistics as they stand at one moment, for whoever reads them.
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
