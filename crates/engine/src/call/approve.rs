@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use toolcrib_core::{
     ContentHash,
     args::{Arguments, canonical},
-    permission::{Assessment, Effect},
+    permission::{Assessment, Effect, Risk},
 };
 
 use super::{CallReply, CallRequest, Progressing, Stop, admit, anew, authorize::denied, journal, resolve::Target};
@@ -57,9 +57,11 @@ impl Leave<'_> {
             let ticket = admit::admit(self, &assessment, digest, deadline, state).await?;
             // Before the approval is taken: a call that comes too soon must not use it up.
             let question = self.question(&assessment, state);
-            if let Some(Decision::Deny { authority, reason, .. }) = self.in_force.chain.admit(&question) {
-                return Err(denied(self.target, authority, reason, state));
-            }
+            let counted = match self.in_force.chain.count(&question) {
+                Some(Err((authority, reason))) => return Err(denied(self.target, authority, reason, state)),
+                Some(Ok(counted)) => Some(counted),
+                None => None,
+            };
             if self.request.cancel.is_cancelled() {
                 return Err(journal::cancelled("before it left"));
             }
@@ -74,6 +76,9 @@ impl Leave<'_> {
             {
                 // Another call was first: its place goes back before anybody is asked again.
                 continue;
+            }
+            if let Some(counted) = counted {
+                counted.keep();
             }
             let principal = self.principal.clone();
             return Ok((ticket, Admitted { deadline, digest, assessment, principal }));
@@ -169,8 +174,15 @@ impl Leave<'_> {
                 Ok(Some(used))
             }
             Asked::Denied { reason, sentence, .. } => Err(Stop::told(Outcome::Denied, sentence).because(reason)),
-            Asked::Parked { sentence, reason, id } => {
+            Asked::Parked { mut sentence, reason, id } => {
                 state.evidence.authority = Some(format!("request {id}"));
+                // Nothing but the trust level asked, and nothing stands against a rule that allows it.
+                if authority.starts_with("trust ") && assessment.risk < Risk::Critical {
+                    let tool = self.target.tool.id();
+                    sentence.push_str(&format!(
+                        " To let the tool run from now on, a person can add \"{tool}\" to permissions.allow."
+                    ));
+                }
                 Err(Stop::told(Outcome::Denied, sentence).because(reason))
             }
             Asked::Later { request } => Err(Stop {

@@ -28,7 +28,7 @@ use super::{
     paths::PathPolicy,
     plan::PlanMode,
     policy::{Evaluation, Policy, Question, Verdict},
-    rates::RateLimitPolicy,
+    rates::{Counted, RateLimitPolicy},
     roles::RolePolicy,
     rules::UserRules,
     settings::PermissionSettings,
@@ -198,12 +198,22 @@ impl PolicyChain {
     /// Counts a call that is about to run against the rate limits. Call it once, after [`Self::decide`] and any
     /// approval; what it returns is a denial, because others took the room in the meantime.
     pub fn admit(&self, question: &Question<'_>) -> Option<Decision> {
-        match self.rates.as_ref()?.count(question) {
-            Err(Verdict::Deny { hard, rule, reason }) => {
-                Some(Decision::Deny { hard, authority: format!("rate limit: {rule}"), reason })
+        match self.count(question)? {
+            Ok(counted) => {
+                counted.keep();
+                None
             }
-            _ => None,
+            Err((authority, reason)) => Some(Decision::Deny { hard: true, authority, reason }),
         }
+    }
+
+    /// The same, taken back unless the count is kept. `Err` with the authority and the reason of the denial; `None` where
+    /// there are no limits.
+    pub(crate) fn count(&self, question: &Question<'_>) -> Option<Result<Counted, (String, String)>> {
+        Some(self.rates.as_ref()?.count(question).map_err(|verdict| match verdict {
+            Verdict::Deny { rule, reason, .. } => (format!("rate limit: {rule}"), reason),
+            Verdict::Allow { .. } | Verdict::Ask { .. } | Verdict::Abstain => ("rate limit".to_owned(), String::new()),
+        }))
     }
 
     /// What each policy says of a call, in the order in which they are asked, with the trust level last. For

@@ -71,27 +71,43 @@ impl RateLimitPolicy {
     }
 
     /// Counts a call that is about to run, for all rules or for none.
-    pub(super) fn count(&self, question: &Question<'_>) -> Result<(), Verdict> {
-        let key = key(question);
-        let mut counted: Vec<(&Windows, Taken)> = Vec::new();
+    pub(super) fn count(&self, question: &Question<'_>) -> Result<Counted, Verdict> {
+        let mut counted = Counted { key: key(question), taken: Vec::new() };
         for Limit { rule, windows, .. } in self.of(question) {
-            let taken = windows.lock().entry(&key, question.now_ms, || window(rule)).try_take(question.now_ms);
-            let Ok(taken) = taken else {
-                for (windows, taken) in counted {
-                    if let Some(window) = windows.lock().get_mut(&key) {
-                        window.refund(taken);
-                    }
-                }
-                return Err(full(rule));
-            };
-            counted.push((windows, taken));
+            let taken = windows.lock().entry(&counted.key, question.now_ms, || window(rule)).try_take(question.now_ms);
+            let Ok(taken) = taken else { return Err(full(rule)) };
+            counted.taken.push((windows.clone(), taken));
         }
-        Ok(())
+        Ok(counted)
     }
 
     fn of<'a>(&'a self, question: &'a Question<'a>) -> impl Iterator<Item = &'a Limit> {
         let subject = self.surroundings.subject(question);
         self.limits.iter().filter(move |limit| limit.meant.strictest(&subject, question.now_ms).is_some())
+    }
+}
+
+/// A call that was counted. Dropped, it is taken back: what does not run uses no limit up.
+#[must_use = "dropping it takes the count back"]
+pub(crate) struct Counted {
+    key: Key,
+    taken: Vec<(Windows, Taken)>,
+}
+
+impl Counted {
+    /// The call leaves.
+    pub(crate) fn keep(mut self) {
+        self.taken.clear();
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        for (windows, taken) in self.taken.drain(..) {
+            if let Some(window) = windows.lock().get_mut(&self.key) {
+                window.refund(taken);
+            }
+        }
     }
 }
 
