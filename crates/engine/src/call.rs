@@ -146,7 +146,13 @@ async fn stages(
             }
             Ok(End::of(result))
         }
-        Err(error) => recovered(&pipeline, &call, Stop::from_invoke(&tool, error).masked(in_force)).await,
+        Err(error) => match recovered(&pipeline, &call, Stop::from_invoke(&tool, error).masked(in_force)).await {
+            // What a hook gives in the tool's place is a result like others.
+            Ok(End { result, outcome, reason }) => {
+                Ok(End { result: shape::shape(engine, in_force, request, &target, result).await, outcome, reason })
+            }
+            stopped => stopped,
+        },
     };
     let (outcome, reason, result) = match &ended {
         Ok(end) => (end.outcome, end.reason.as_deref(), Some(&end.result)),
