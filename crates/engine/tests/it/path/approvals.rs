@@ -1,10 +1,12 @@
 //! People on the path: what an approval lets through, and what does not use one up.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use toolcrib_core::{Source, SourceState};
 use toolcrib_engine::{
-    CallReply, CallRequest, Outcome, SourceOptions,
-    approval::{Answer, ApprovalSettings, Approvals, Reach, RequestState},
+    BoxFuture, CallReply, CallRequest, Outcome, SourceOptions,
+    approval::{Answer, ApprovalRequest, ApprovalSettings, Approvals, AskError, Asker, Reach, RequestState},
     journal::Kind,
     permission::{RateRule, Verdict},
 };
@@ -63,7 +65,7 @@ fn o90_o110_grants_reach_as_far_as_was_said_and_end_also_after_a_restart() {
         rig.call("s__delete", json!({"n": 1})).await;
         rig.answer(&approve(Reach::Session)).await;
         let restarted = toolcrib_engine::Engine::builder(rig.engine.hub().clone())
-            .approvals(std::sync::Arc::new(Approvals::new(rig.ledger.clone(), settings)))
+            .approvals(Arc::new(Approvals::new(rig.ledger.clone(), settings)))
             .build();
         let ends = rig.grants().await[0].expires_at_ms;
         assert!(ends.is_some());
@@ -157,25 +159,104 @@ fn whatever_changes_after_the_approval_voids_it() {
     }
 }
 
-/// F10: the definition changes while a person thinks: what they approved is not there any more, so nothing runs.
+/// F10, F19: what changes while a person thinks counts, where it concerns the call; and the approval is not used up.
 #[test]
-fn f10_a_definition_that_changes_during_the_question() {
+fn f10_f19_what_changes_during_the_question_counts() {
+    #[track_caller]
+    fn check(what: &str, change: fn(&Rig), want: Outcome, want_text: &str) {
+        paused(async {
+            let rig = Setup::default().build().await;
+            let person = Person::saying(ONCE);
+            let (report, ()) = tokio::join!(rig.run(asking("s__delete", &json!({"n": 1}), &person)), async {
+                tokio::time::sleep(SECOND).await;
+                change(&rig);
+            });
+            assert_eq!(report.outcome, want, "{what}: {}", text(&report));
+            assert!(text(&report).contains(want_text), "{what}: {}", text(&report));
+            assert_eq!(rig.tools.entered(), usize::from(want == Outcome::Ok), "{what}");
+            assert_eq!(rig.grants().await.len(), usize::from(want != Outcome::Ok), "{what}");
+            let shown = person.asked.lock()[0].definition;
+            assert_eq!(report.evidence.definition, Some(shown), "{what}: what was judged is on record");
+            rig.check_settled(&rig.records().await);
+        });
+    }
+    fn publish(rig: &Rig, tools: Vec<Value>) {
+        let options = SourceOptions { trust_hints: true, ..SourceOptions::default() };
+        let publisher = rig.engine.hub().register(Source::Mcp("s".into()), options, rig.tools.clone());
+        publisher.tools(SourceState::Ready, tools, None, false);
+    }
+    fn with(rig: &Rig, change: impl FnOnce(&mut toolcrib_engine::EngineSettings)) {
+        let mut settings = (*rig.engine.settings()).clone();
+        change(&mut settings);
+        rig.engine.replace_settings(settings);
+    }
+    let reworded = |rig: &Rig| publish(rig, vec![json!({"name": "delete", "description": "Quite harmless."})]);
+    check("the definition", reworded, Outcome::Denied, "its definition changed");
+    check("it is gone", |rig| publish(rig, vec![json!({"name": "other"})]), Outcome::Denied, "it went away");
+    check(
+        "a new rule denies",
+        |rig| with(rig, |settings| settings.permissions.deny.push("s__delete".parse().unwrap())),
+        Outcome::Denied,
+        "permissions.deny",
+    );
+    check(
+        "another rule",
+        |rig| with(rig, |settings| settings.permissions.deny.push("s__look".parse().unwrap())),
+        Outcome::Ok,
+        "",
+    );
+    check("a limit", |rig| with(rig, |settings| settings.limits.default_timeout = SECOND), Outcome::Ok, "");
+}
+
+/// A way to a person that brings the answer with the next call.
+struct Later;
+
+impl Asker for Later {
+    fn route(&self) -> &'static str {
+        "client"
+    }
+
+    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Result<Answer, AskError>> {
+        Box::pin(async { Err(AskError::Later) })
+    }
+}
+
+#[test]
+fn a_question_may_be_answered_between_two_calls() {
     paused(async {
         let rig = Setup::default().build().await;
-        let person = Person::saying(ONCE);
-        let (report, ()) = tokio::join!(rig.run(asking("s__delete", &json!({"n": 1}), &person)), async {
-            tokio::time::sleep(SECOND).await;
-            let definition = json!({"name": "delete", "description": "New.", "annotations": {"destructiveHint": true}});
-            rig.engine.hub().register(Source::Mcp("s".into()), SourceOptions::default(), rig.tools.clone()).tools(
-                SourceState::Ready,
-                vec![definition],
-                None,
-                false,
-            );
-        });
-        assert_eq!((report.outcome, rig.tools.entered()), (Outcome::Denied, 0));
-        assert!(text(&report).contains("its definition changed"), "{}", text(&report));
-        assert_eq!(report.evidence.definition, Some(person.asked.lock()[0].definition), "what was judged is on record");
+        let call = || {
+            let mut call = request("s__delete", &json!({"n": 1}));
+            call.asker = Some(Arc::new(Later));
+            call
+        };
+        for _ in 0..2 {
+            let asked = rig.run(call()).await;
+            let CallReply::Question(question) = &asked.reply else { panic!("{:?}", asked.reply) };
+            assert_eq!((asked.outcome, question.exposed.as_str()), (Outcome::Denied, "s__delete"));
+        }
+        assert_eq!(rig.ledger.requests_made(), 1, "the same question stands");
+        rig.answer(&ONCE).await;
+        assert_eq!(rig.run(call()).await.outcome, Outcome::Ok);
+        assert!(matches!(rig.run(call()).await.reply, CallReply::Question(_)));
+        assert_eq!(rig.tools.entered(), 1);
+        rig.check_settled(&rig.records().await);
+    });
+}
+
+/// A call that another one took the approval from was not made, and uses up no rate.
+#[test]
+fn a_call_that_lost_the_race_for_an_approval_is_not_counted() {
+    paused(async {
+        let rate = RateRule { tools: "s__delete".parse().unwrap(), calls: 2, per: 60 * SECOND };
+        let rig = Setup::default().with(|settings| settings.permissions.rates.push(rate)).build().await;
+        rig.approve("s__delete", json!({"n": 1})).await;
+        let ends = futures_util::future::join_all((0..2).map(|_| rig.call("s__delete", json!({"n": 1})))).await;
+        assert_eq!(ends.iter().filter(|report| report.outcome == Outcome::Ok).count(), 1);
+        for want in [Outcome::Ok, Outcome::Denied] {
+            let report = rig.run(asking("s__delete", &json!({"n": 2}), &Person::saying(ONCE))).await;
+            assert_eq!(report.outcome, want, "{}", text(&report));
+        }
     });
 }
 

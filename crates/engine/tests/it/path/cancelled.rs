@@ -162,6 +162,43 @@ fn f12_a_call_given_up_at_any_await_leaves_nothing_behind() {
     }
 }
 
+/// The same of calls that need no approval: one that looks, one that changes something, one that runs in the background.
+async fn check_plain(tool: &str, how: How, polls: usize) -> bool {
+    let rig = Setup::trusting()
+        .with(|settings| settings.admission.concurrency.source = Some(1))
+        .hook("guard", Stage::Guard, |_| {})
+        .hook("eye", Stage::Observe, |_| {})
+        .hook("form", Stage::Normalise, |_| {})
+        .judge(60, |_| Verdict::Abstain)
+        .build()
+        .await;
+    let (report, given_up) = give_up(&rig, request(tool, &json!({"n": 1})), how, polls).await;
+    let at = format!("{tool} {how:?} after {polls} polls: {:?}", report.map(|report| report.outcome));
+    assert!(rig.engine.pending().unwrap().wait(60 * SECOND).await, "{at}");
+    tokio::time::sleep(SECOND).await;
+    rig.check_settled(&rig.records().await);
+    assert!(rig.tools.entered() <= 1, "{at}");
+    let open =
+        |piece: &toolcrib_engine::pending::Pending| piece.state == toolcrib_engine::pending::PendingState::Waiting;
+    assert!(!rig.kept.pieces.lock().iter().any(open), "work that never ends: {at}");
+    assert_eq!(rig.call(tool, json!({"n": 2})).await.outcome, Outcome::Ok, "{at}");
+    given_up
+}
+
+#[test]
+fn f12_plain_and_background_calls_given_up_leave_nothing_behind() {
+    for (tool, least) in [("s__look", 5), ("s__write", 6), ("later", 0)] {
+        for how in [How::Dropped, How::Cancelled] {
+            let mut polls = 0;
+            while paused(check_plain(tool, how, polls)) {
+                polls += 1;
+                assert!(polls < 200, "the call does not end");
+            }
+            assert!(polls > least, "{tool}: only {polls} points were seen");
+        }
+    }
+}
+
 /// A small generator of numbers, the same every time.
 struct Dice(u64);
 

@@ -70,9 +70,10 @@ fn o21_o22_c110_unknown_and_hidden_tools_are_an_answer() {
                 lists: Lists { allow: Allow::All, deny: vec!["mcp:s/write".parse().unwrap()], origin: "test".into() },
             };
             let rig = Setup::trusting().with(|settings| settings.assemble.policy.push(hidden)).build().await;
-            let report = match bridge {
-                true => rig.call("tool_call", json!({"name": name, "arguments": {}})).await,
-                false => rig.call(name, json!({})).await,
+            let report = if bridge {
+                rig.call("tool_call", json!({"name": name, "arguments": {}})).await
+            } else {
+                rig.call(name, json!({})).await
             };
             assert_eq!((report.outcome, report.attempts, report.tool.clone()), (Outcome::Invalid, 0, None));
             match (&report.reply, want_code) {

@@ -104,9 +104,11 @@ fn an_approval_covers_what_runs_and_not_what_was_written() {
 fn a_question_about_what_was_written_is_not_answered_by_changing_it() {
     paused(async {
         let rig = Setup::default()
-            .judge(60, |question| match question.arguments["path"] == "/secret" {
-                true => Verdict::Ask { rule: "secret".into(), reason: "it is secret".into() },
-                false => Verdict::Abstain,
+            .judge(60, |question| {
+                if question.arguments["path"] == "/secret" {
+                    return Verdict::Ask { rule: "secret".into(), reason: "it is secret".into() };
+                }
+                Verdict::Abstain
             })
             .hook("rewrites", Stage::Transform, |hook| hook.before = |_| replace(r#"{"path":"/public"}"#))
             .build()
@@ -122,9 +124,11 @@ fn a_short_circuit_runs_nothing_and_uses_up_no_approval() {
     paused(async {
         let rig = Setup::default()
             .hook("cache", Stage::Transform, |hook| {
-                hook.before = |call| match call.metadata.get("off").is_some() || call.arguments_value()["n"] == 2 {
-                    true => Said::Is(Before::Continue),
-                    false => Said::Is(Before::ShortCircuit(ToolResult::text("from memory"))),
+                hook.before = |call| {
+                    if call.arguments_value()["n"] == 2 {
+                        return Said::Is(Before::Continue);
+                    }
+                    Said::Is(Before::ShortCircuit(ToolResult::text("from memory")))
                 };
             })
             .hook("eye", Stage::Observe, |_| {})

@@ -22,7 +22,7 @@ fn check(tool: &str, first: Option<Act>, want: Outcome, want_text: &str, want_ru
         assert_eq!(report.outcome, want, "{tool} {first:?}: {}", text(&report));
         assert!(text(&report).contains(want_text), "{first:?}: {}", text(&report));
         assert_eq!(rig.tools.entered(), want_runs, "{tool} {first:?}");
-        assert_eq!(report.attempts, if want_runs == 2 { 1 } else { 0 }, "{tool} {first:?}");
+        assert_eq!(report.attempts, u32::from(want_runs == 2), "{tool} {first:?}");
         let records = rig.records().await;
         assert_eq!(records.iter().filter(|record| record.kind == Kind::Intent).count(), want_runs);
         rig.check_settled(&records);

@@ -3,10 +3,16 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_core::redact::{Redactor, RedactorBuilder};
-use toolcrib_engine::{CallReport, Outcome, ResultSettings, Untrusted};
+use toolcrib_core::{
+    ToolResult,
+    redact::{Redactor, RedactorBuilder},
+};
+use toolcrib_engine::{
+    CallReport, Outcome, ResultSettings, Untrusted,
+    intercept::{Before, OnError, Stage},
+};
 
-use super::rig::{Act, Rig, SECRET, Setup, paused, request, text, value};
+use super::rig::{Act, Rig, SECRET, Said, Setup, paused, request, text, value};
 
 /// One call of `typed` or `look` that gives this.
 #[track_caller]
@@ -112,8 +118,8 @@ fn results_of_servers_are_marked_and_secrets_masked_where_settings_say_so() {
 }
 
 fn of_length(chars: usize) -> Act {
-    let lines: String = (0..chars / 10).map(|line| format!("{line:09}\n")).collect();
-    Act::Give(json!({"content": [block(&lines)]}))
+    let lines: Vec<String> = (0..chars / 10).map(|line| format!("{line:09}\n")).collect();
+    Act::Give(json!({"content": [block(&lines.concat())]}))
 }
 
 /// Whether results of these lengths, one after another in one turn, come whole.
@@ -202,6 +208,32 @@ fn a_cut_result_is_read_back_whole_by_its_owner_only() {
         assert_eq!(refused.outcome, Outcome::ToolError);
         assert!(!text(&refused).contains("line 0"));
     });
+}
+
+/// A result that a hook gave in place of a failure, or instead of the tool, has the same bounds and marks.
+#[test]
+fn a_result_of_a_hook_is_shaped_like_others() {
+    fn long() -> ToolResult {
+        ToolResult::text("line\n".repeat(100_000))
+    }
+    for circuit in [false, true] {
+        paused(async {
+            let rig = Setup::trusting()
+                .hook("gives", Stage::Transform, |hook| {
+                    if circuit {
+                        hook.before = |_| Said::Is(Before::ShortCircuit(long()));
+                    }
+                    hook.on_error = |_| Said::Is(OnError::Recover(long()));
+                })
+                .build()
+                .await;
+            rig.tools.order("look", [Act::Lost]);
+            let report = rig.call("s__look", json!({})).await;
+            assert_eq!(report.outcome, if circuit { Outcome::Ok } else { Outcome::Unknown });
+            assert!(text(&report).len() < 4_000 && text(&report).contains("whole-1"), "{}", text(&report).len());
+            assert!(value(&report)["_meta"]["toolcrib/untrusted"].is_string());
+        });
+    }
 }
 
 #[test]
