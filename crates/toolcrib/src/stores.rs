@@ -40,7 +40,7 @@ pub(crate) fn open(config: &Config) -> (Stores, StoreReport) {
         Ok((store, findings)) => (store, StoreReport { path: Some(path), findings }),
         Err(error) => {
             let finding = format!(
-                "nothing is kept, and calls that may change something are refused: the store {} cannot be used ({error}); mend it, or set store.path to another file, or to ':memory:' to keep nothing",
+                "nothing is kept: the store {} cannot be used ({error}). The record of calls cannot be written either, so what may change something is refused; mend the store, or set store.path to another file, or to ':memory:' to keep nothing",
                 path.display()
             );
             let journal = Arc::new(Unwritable::new(format!("the store cannot be used ({error})")));

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolcrib::engine::Outcome;
 
 use super::{
@@ -221,9 +221,10 @@ impl<'s> Doors<'s> {
     fn cli(&self, tool: &str, arguments: &str) -> Seen {
         let mut command: Command = self.scene.command(&["call", tool, arguments, "--json"], self.full);
         let ran = command.output().unwrap();
-        let said: Value = serde_json::from_slice(&ran.stdout)
-            .unwrap_or_else(|_| json!({"error": {"message": String::from_utf8_lossy(&ran.stderr)}}));
-        Seen { text: text(&said, &said["error"]), how: How::Cli(ran.status.code().unwrap_or(-1)) }
+        let said: Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
+        let warned = String::from_utf8_lossy(&ran.stderr);
+        let text = format!("{}{warned}", text(&said, &said["error"]));
+        Seen { text, how: How::Cli(ran.status.code().unwrap_or(-1)) }
     }
 
     fn mcp_http(&mut self, params: &str) -> Seen {

@@ -161,7 +161,7 @@ guards! {
             settings.permissions.trust = Trust::None;
             settings.permissions.allow = vec!["mcp:up/look_*".parse().unwrap()];
         },
-        says: "toolcrib approvals",
+        says: "permissions.allow",
         ..Guard::default()
     };
     /// With nobody to ask, it is refused under a handle.
@@ -246,6 +246,7 @@ guards! {
         before: &[Step::Run(OTHER), Step::FillDisk],
         want: Want::Unavailable,
         says: "the record of calls cannot be written",
+        sibling_says: "record of calls cannot be written",
         recorded: false,
         ..Guard::default()
     };
