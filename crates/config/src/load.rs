@@ -131,6 +131,12 @@ fn admit(document: &mut Document, diagnostics: &mut Vec<Diagnostic>) -> Map<Stri
             let place = document.place_of("projects");
             diagnostics.push(finding.at(&document.path, place));
         }
+        // A rule that somebody wrote for us into such a file must not be passed over without a word.
+        for key in tree.keys().filter(|key| *key != "servers" && reference::is_section(key)) {
+            let finding = Diagnostic::warning(key, "it is not used, because this is another client's file")
+                .hint("to use it, name the list of servers 'servers', or begin the file's name with 'toolcrib'");
+            diagnostics.push(finding.at(&document.path, document.place_of(key)));
+        }
         tree.retain(|key, _| key == "servers");
     }
     tree

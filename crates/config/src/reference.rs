@@ -41,6 +41,11 @@ fn model_schema() -> Value {
     schemars::schema_for!(Config).to_value()
 }
 
+/// Whether a top-level key is one of ours.
+pub fn is_section(key: &str) -> bool {
+    model_schema()["properties"].get(key).is_some()
+}
+
 /// Findings about keys that nothing reads, each with the nearest known one.
 pub fn unknown_keys(tree: &Map<String, Value>) -> Vec<Diagnostic> {
     let schema = model_schema();

@@ -187,6 +187,14 @@ fn explain(
     let text = error.inner().to_string();
     let expected = text.rfind("expected ").map_or("something else", |at| &text[at + "expected ".len()..]);
     let message = match found {
+        _ if text.starts_with("unknown field") => {
+            let word: String = text.split('`').nth(1).unwrap_or_default().chars().take(40).collect();
+            let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+            match nearest(&word, known.iter().copied()) {
+                Some(near) => format!("it has an unknown key '{word}'; did you mean {near}?"),
+                None => format!("it has an unknown key '{word}'"),
+            }
+        }
         // Only fields with a closed set of words get here, and none of those is a secret.
         Some(Value::String(word)) if text.starts_with("unknown variant") => {
             let words: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();

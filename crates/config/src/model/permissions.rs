@@ -23,7 +23,7 @@ pub enum TrustLevel {
 /// Which tools may run. Tools are named by selectors, or by a selector and what the call does, as in
 /// `run_command(git:*)`, `write_file(/tmp/*)` or `fetch_url(domain:example.com)`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct PermissionsConfig {
     /// Default: `configured` on stdio and loopback, else `none`.
     pub trust: Option<TrustLevel>,
@@ -51,7 +51,7 @@ pub struct PermissionsConfig {
 
 /// Hosts by name; subdomains count, with a leading dot they alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct HostsConfig {
     /// Only these. Left out: all.
     pub allow: Option<Vec<String>>,
@@ -73,6 +73,7 @@ pub enum RuleAction {
 
 /// A rule. Of several that fit, the one with most conditions counts; an unconditional one counts before them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct RuleConfig {
     /// Which tools.
     pub tool: String,
@@ -100,6 +101,7 @@ pub struct RuleConfig {
 
 /// A condition on an argument.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ConditionConfig {
     /// Name of the argument, with dots into objects; or `$tool`, `$source`, `$namespace`, `$category`, `$risk`, `$user`,
     /// `$tenant`.
@@ -131,6 +133,7 @@ pub enum ConditionOp {
 
 /// What is known locally of tools.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct RiskConfig {
     /// Which tools, as a selector.
     pub tool: String,
@@ -167,7 +170,7 @@ pub enum EffectWord {
 
 /// What a role may run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct RoleConfig {
     /// Callers whose gateway key goes by one of these names (`gateway.named_keys`) have the role.
     pub keys: Vec<String>,

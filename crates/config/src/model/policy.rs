@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Which tools anybody may see.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct PolicyConfig {
     /// Only tools that these selectors name. Left out: all. An empty list: none.
     pub allow: Option<Vec<String>>,
@@ -16,7 +16,7 @@ pub struct PolicyConfig {
 
 /// A named view on the tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct ProfileConfig {
     /// Only tools that these selectors name. Left out: all. An empty list: none.
     pub allow: Option<Vec<String>>,

@@ -85,6 +85,10 @@ fn bad_permissions_trust_nothing() {
     for text in [
         "[permissions]\ntrust = 'all'\nallow = ['*']\ndeny = 'run_command'",
         "[permissions]\ntrust = 'all'\nallow = ['*']\nask = [5]",
+        "[permissions]\ntrust = 'all'\nallow = ['*']\ndney = ['run_command']",
+        "[permissions]\ntrust = 'all'\nrules = [{tool = '*', action = 'allow', wen = []}]",
+        "[permissions]\ntrust = 'all'\nrules = [{tool = '*', action = 'allow', when = [{argument = 'a', op = 'equals', value = 'b', case = true}]}]",
+        "[permissions]\ntrust = 'all'\nallow = ['*']\nhosts = {denny = ['x']}",
         "[permissions]\ntrust = 'all'\nallow = ['*']\nrules = [{tool = '*', action = 'denny'}]",
     ] {
         let config = bad(text, "permissions");

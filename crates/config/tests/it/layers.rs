@@ -35,6 +35,20 @@ fn a_server_may_move_from_a_command_to_an_address_and_back() {
 }
 
 #[test]
+fn our_sections_in_another_clients_file_are_not_used_and_that_is_said() {
+    let text = r#"{"mcpServers": {"a": {"command": "x"}}, "permissions": {"deny": ["*"]}, "theirs": 1}"#;
+    let loaded = one("settings.json", text);
+    assert_eq!(loaded.config.servers.len(), 1);
+    let told = texts(&loaded);
+    assert!(
+        told.len() == 1 && told[0].contains("permissions") && told[0].contains("another client's file"),
+        "{told:?}"
+    );
+    let loaded = one("toolcrib.json", text);
+    assert_eq!(loaded.config.permissions.deny, ["*"]);
+}
+
+#[test]
 fn all_three_words_for_servers_are_one_list() {
     for word in ["servers", "mcpServers", "mcp_servers"] {
         let loaded = one("toolcrib.toml", format!("[{word}.x]\ncommand = 'x'\nargz = 1\n[names]\nprefix = 'none'"));
