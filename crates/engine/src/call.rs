@@ -25,6 +25,7 @@ mod validate;
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
+use tracing::Instrument as _;
 use toolcrib_core::{Source, ToolResult};
 
 pub use report::{CallReply, CallReport, Evidence, Timings};
@@ -44,7 +45,8 @@ pub(crate) async fn run(engine: &Engine, request: CallRequest) -> CallReport {
     let in_force = engine.in_force();
     let mut state = Progressing::new(engine.next_call_id(), &request);
     // Nothing a stage does may leave the caller without an answer or the call without a record.
-    let ended = AssertUnwindSafe(stages(engine, &in_force, &request, &mut state)).catch_unwind().await;
+    let span = tracing::debug_span!(target: "toolcrib::call", "call", call_id = state.call_id, run = engine.run(), name = state.name);
+    let ended = AssertUnwindSafe(stages(engine, &in_force, &request, &mut state)).catch_unwind().instrument(span).await;
     let ended = ended.unwrap_or_else(|_| {
         tracing::error!(call_id = state.call_id, "a stage of the call path panicked");
         let text = format!("The call failed inside the gateway (number {} in its log).", state.call_id);

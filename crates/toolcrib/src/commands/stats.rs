@@ -1,7 +1,10 @@
 //! `toolcrib stats`: how often tools ran, how they ended and how long they took, read from the journal.
 
+use std::collections::BTreeMap;
+
+use serde_json::json;
 use toolcrib_engine::{
-    journal::JournalFilter,
+    journal::{JournalFilter, JournalRecord, Kind},
     stats::{Statistics, ToolStats},
 };
 
@@ -16,15 +19,26 @@ pub(crate) async fn run(args: StatsArgs) -> anyhow::Result<Exit> {
     let stores = stores::open_existing(&loaded.config)?;
     let mut filter = JournalFilter { since_ms: Some(since(&args.since)?), limit: PAGE, ..JournalFilter::default() };
     let mut records = Vec::new();
+    // The last word on each circuit; one that never changed is closed.
+    let mut circuits: BTreeMap<String, String> = BTreeMap::new();
     loop {
         let page = stores.journal.records(filter.clone()).await?;
         let Some(last) = page.last() else { break };
         filter.after = last.seq;
+        for JournalRecord { tool, detail, .. } in
+            page.iter().map(|stored| &stored.record).filter(|r| r.kind == Kind::Breaker)
+        {
+            if let (Some(tool), Some(detail)) = (tool, detail) {
+                circuits.insert(tool.clone(), detail.clone());
+            }
+        }
         records.extend(page.into_iter().map(|stored| stored.record));
     }
     let stats = Statistics::from_records(records);
     if args.json {
-        print::json(&stats)?;
+        let mut value = serde_json::to_value(&stats)?;
+        value["circuits"] = json!(circuits);
+        print::json(&value)?;
         return Ok(Exit::Done);
     }
     if stats.totals.calls == 0 {
@@ -34,6 +48,10 @@ pub(crate) async fn run(args: StatsArgs) -> anyhow::Result<Exit> {
     let tools = stats.tools.iter().map(|tool| row(&tool.tool.to_string(), &tool.stats));
     let more = [("(other tools)", &stats.other), ("(no such tool)", &stats.unresolved), ("all", &stats.totals)];
     let more = more.into_iter().filter(|(_, stats)| stats.calls > 0).map(|(name, stats)| row(name, stats));
+    let open = circuits.iter().filter(|(_, state)| !state.starts_with("closed"));
+    for (what, state) in open {
+        print::note(print::clean(&format!("{what} kept failing: its circuit is {state}")));
+    }
     print::table(&["tool", "calls", "ok", "failed", "p50 ms", "p99 ms", "max ms"], tools.chain(more).collect());
     Ok(Exit::Done)
 }
