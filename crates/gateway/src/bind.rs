@@ -1,6 +1,6 @@
 //! From settings to a listening gateway to a served one.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{fmt, net::SocketAddr, sync::Arc};
 
 use axum::{Router, http::StatusCode, middleware, routing::get};
 use tokio::net::TcpListener;
@@ -26,6 +26,12 @@ pub struct Bound {
     settings: GatewaySettings,
     routes: Router,
     api: Option<Arc<dyn ApiService>>,
+}
+
+impl fmt::Debug for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bound").field("address", &self.address).finish_non_exhaustive()
+    }
 }
 
 impl Gateway {

@@ -16,7 +16,7 @@ fn verdict(guard: &Guard, target: &str, headers: &[(&str, &str)], wants: Result<
     }
     let request = builder.body(axum::body::Body::empty()).unwrap();
     let got = guard.admit(request.uri(), request.headers());
-    let got = got.map(|principal| principal.0).map_err(|refusal| refusal.into_response().status().as_u16());
+    let got = got.map(|(principal, _)| principal.0).map_err(|refusal| refusal.into_response().status().as_u16());
     assert_eq!(got, wants.map(|name| name.map(Arc::from)), "{headers:?}");
 }
 
@@ -125,4 +125,31 @@ fn a_configured_key_is_needed() {
 fn keys_do_not_show() {
     let key = AccessKey { name: "ann".to_owned(), secret: "hunter2".to_owned() };
     assert!(!format!("{key:?}").contains("hunter2"));
+}
+
+/// An operator's key opens more to whoever shows it, and closes nothing to others.
+#[test]
+fn operators_are_told_apart() {
+    let key = |name: &str| AccessKey { name: name.to_owned(), secret: format!("secret-{name}") };
+    let shown = |callers: &[&str], shown: Option<&str>| {
+        let guard = guard(|settings| {
+            settings.keys = callers.iter().map(|name| key(name)).collect();
+            settings.operator_keys = vec![key("operator")];
+        });
+        let mut headers = HeaderMap::new();
+        headers.insert("host", HeaderValue::from_static("localhost:8080"));
+        if let Some(shown) = shown {
+            headers.insert("authorization", format!("Bearer secret-{shown}").parse().unwrap());
+        }
+        let admitted = guard.admit(&Uri::from_static("/v1/call"), &headers);
+        admitted.ok().map(|(principal, operator)| (principal.0.as_deref().map(str::to_owned), operator.0))
+    };
+    let named = |name: &str, operator| Some((Some(name.to_owned()), operator));
+    assert_eq!(shown(&["ann"], Some("ann")), named("ann", false));
+    assert_eq!(shown(&["ann"], Some("operator")), named("operator", true));
+    assert_eq!(shown(&["ann"], Some("bob")), None);
+    assert_eq!(shown(&["ann"], None), None);
+    assert_eq!(shown(&[], Some("operator")), named("operator", true));
+    assert_eq!(shown(&[], Some("bob")), Some((None, false)));
+    assert_eq!(shown(&[], None), Some((None, false)));
 }
