@@ -177,7 +177,10 @@ impl PendingWork {
             expires_at_ms,
             metadata: Value::Null,
         };
-        self.inner.store.open(pending.clone(), settings.most, now).await?;
+        let mut unbegun = Unbegun { inner: &self.inner, piece: Some(pending.clone()) };
+        let opened = self.inner.store.open(pending.clone(), settings.most, now).await;
+        unbegun.piece = None;
+        opened?;
         let placeholder = ToolResult::text(format!(
             "{} has started and runs in the background. Its result will come by itself in a later message; until then, do not call it again for the same purpose. It can also be read with {} and the handle {}.",
             pending.exposed,
@@ -367,6 +370,30 @@ fn too_large(piece: &Pending, outcome: Outcome, bytes: usize) -> ToolResult {
         piece.exposed,
         outcome.word()
     ))
+}
+
+/// A piece that is being kept and whose work has not begun. If its caller is gone by then it never will: the piece is
+/// closed, or it would stand as unfinished for as long as the process lives, and count as such.
+struct Unbegun<'a> {
+    inner: &'a Arc<Inner>,
+    piece: Option<Pending>,
+}
+
+impl Drop for Unbegun<'_> {
+    fn drop(&mut self) {
+        let (Some(piece), Ok(runtime)) = (self.piece.take(), tokio::runtime::Handle::try_current()) else { return };
+        let inner = self.inner.clone();
+        runtime.spawn(async move {
+            let text = ToolResult::error(format!("{} was not run: its caller was gone before it began.", piece.exposed));
+            let closed = match inner.store.settle(&piece.handle, text.raw().get().to_owned(), inner.now()).await {
+                Ok(true) => inner.store.deliver(&piece.handle, inner.now()).await,
+                other => other,
+            };
+            if let Err(error) = closed {
+                tracing::warn!(tool = piece.tool, call = piece.call, %error, "background work that never began cannot be closed");
+            }
+        });
+    }
 }
 
 /// A running call's place, until it is over in every way.

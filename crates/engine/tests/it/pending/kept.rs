@@ -70,7 +70,11 @@ impl PendingStore for Kept {
             pieces.push(pending);
             Ok(())
         });
-        Box::pin(std::future::ready(opened))
+        // It is done before whoever asked for it hears of that.
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            opened
+        })
     }
 
     fn pending<'a>(&'a self, handle: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Option<Pending>, StoreError>> {
