@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use toolcrib_core::{Source, SourceState};
 use toolcrib_engine::{
     BoxFuture, CallReply, CallRequest, Outcome, SourceOptions,
-    approval::{Answer, ApprovalRequest, ApprovalSettings, Approvals, AskError, Asker, Reach, RequestState},
+    approval::{
+        Answer, ApprovalRequest, ApprovalSettings, Approvals, AskError, Asker, GrantPattern, Reach, RequestState,
+    },
     journal::Kind,
     permission::{RateRule, Verdict},
 };
@@ -80,7 +82,9 @@ fn o90_o110_grants_reach_as_far_as_was_said_and_end_also_after_a_restart() {
 /// C120: no route, no answer in time: parked, and the same call runs once after somebody approved it.
 #[test]
 fn c120_o94_a_parked_call_runs_once_after_its_approval() {
-    for person in [None, Some(Person::silent())] {
+    // Neither is an answer that was not offered.
+    let unusable = Answer::Approve { reach: Reach::Once, pattern: Some(GrantPattern::Any) };
+    for person in [None, Some(Person::silent()), Some(Person::saying(unusable))] {
         paused(async {
             let rig = Setup::default().build().await;
             let call = || {

@@ -40,8 +40,17 @@ enum How {
     Cancelled,
 }
 
-/// Polls a call so often and gives it up; `None` where it was dropped. Also tells whether it was given up at all.
-async fn give_up(rig: &Rig, request: CallRequest, how: How, polls: usize) -> (Option<CallReport>, bool) {
+/// What became of a call that was given up, or ended before.
+struct Left {
+    /// `None`: it was dropped.
+    report: Option<CallReport>,
+    given_up: bool,
+    /// Whether the tool had been entered when it was given up.
+    entered: usize,
+}
+
+/// Polls a call so often and gives it up.
+async fn give_up(rig: &Rig, request: CallRequest, how: How, polls: usize, entries: &dyn Fn() -> usize) -> Left {
     let cancel = request.cancel.clone();
     let mut call = pin!(rig.run(request));
     let mut left = polls;
@@ -57,12 +66,13 @@ async fn give_up(rig: &Rig, request: CallRequest, how: How, polls: usize) -> (Op
         }
     })
     .await;
+    let entered = entries();
     match (first, how) {
-        (Some(report), _) => (Some(report), false),
-        (None, How::Dropped) => (None, true),
+        (Some(report), _) => Left { report: Some(report), given_up: false, entered },
+        (None, How::Dropped) => Left { report: None, given_up: true, entered },
         (None, How::Cancelled) => {
             cancel.cancel();
-            (Some(call.await), true)
+            Left { report: Some(call.await), given_up: true, entered }
         }
     }
 }
@@ -107,7 +117,8 @@ async fn check(how: How, polls: usize) -> bool {
     rig.tools.order("delete", [Act::After(3 * MS, Box::new(Act::Say("deleted")))]);
     let entries = || rig.tools.seen.lock().iter().filter(|seen| seen.arguments == json!({"n": 11})).count();
 
-    let (report, given_up) = give_up(&rig, keyed("s__delete", &json!({"n": 1}), "k"), how, polls).await;
+    let call = keyed("s__delete", &json!({"n": 1}), "k");
+    let Left { report, given_up, entered: before } = give_up(&rig, call, how, polls, &entries).await;
     assert_eq!(other.await.unwrap().outcome, Outcome::Ok);
     tokio::time::sleep(SECOND).await;
     let records = rig.records().await;
@@ -116,6 +127,7 @@ async fn check(how: How, polls: usize) -> bool {
     let told = report.as_ref().map(|report| (report.outcome, text(report)));
     let at = format!("{how:?} after {polls} polls, {told:?}: entered {entered}, approval left {approved}");
     assert!(entered <= 1, "{at}");
+    assert_eq!(entered, before.max(usize::from(!given_up)), "entered after it was given up: {at}");
     assert!(entered == 0 || !approved, "ran without taking the approval: {at}");
     if entered == 0 && !approved {
         let mine = records.iter().filter(|record| record.kind == Kind::Intent).map(|record| record.call).max().unwrap();
@@ -172,11 +184,17 @@ async fn check_plain(tool: &str, how: How, polls: usize) -> bool {
         .judge(60, |_| Verdict::Abstain)
         .build()
         .await;
-    let (report, given_up) = give_up(&rig, request(tool, &json!({"n": 1})), how, polls).await;
+    let entries = || rig.tools.entered();
+    let call = request(tool, &json!({"n": 1}));
+    let Left { report, given_up, entered } = give_up(&rig, call, how, polls, &entries).await;
     let at = format!("{tool} {how:?} after {polls} polls: {:?}", report.map(|report| report.outcome));
     assert!(rig.engine.pending().unwrap().wait(60 * SECOND).await, "{at}");
     tokio::time::sleep(SECOND).await;
     rig.check_settled(&rig.records().await);
+    // Work in the background is not its caller's to give up once the placeholder is there.
+    if tool != "later" && given_up {
+        assert_eq!(rig.tools.entered(), entered, "entered after it was given up: {at}");
+    }
     assert!(rig.tools.entered() <= 1, "{at}");
     let open =
         |piece: &toolcrib_engine::pending::Pending| piece.state == toolcrib_engine::pending::PendingState::Waiting;
