@@ -289,6 +289,7 @@ fn gone(what: &str) -> ApiReply {
     ApiReply::error(404, "unknown", format!("there is no such {what}"))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "as map_err gives it")]
 fn store(error: toolcrib_engine::StoreError) -> ApiReply {
     ApiReply::error(503, "store", error.to_string())
 }

@@ -155,7 +155,7 @@ impl Asker for Terminal {
             let line = tokio::task::spawn_blocking(read_line).await;
             let line = line.map_err(|_| AskError::Unreachable("the terminal cannot be read".to_owned()))?;
             let line = line.map_err(|error| AskError::Unreachable(error.to_string()))?;
-            choice(request, &line)
+            Ok(choice(request, &line))
         })
     }
 }
@@ -173,10 +173,10 @@ pub(crate) fn show(request: &ApprovalRequest) {
 }
 
 /// The choice with the number on a line; anything else refuses.
-pub(crate) fn choice(request: &ApprovalRequest, line: &str) -> Result<Answer, AskError> {
+pub(crate) fn choice(request: &ApprovalRequest, line: &str) -> Answer {
     let number: usize = line.trim().parse().unwrap_or_default();
     let chosen = number.checked_sub(1).and_then(|index| choices(request).into_iter().nth(index));
-    Ok(chosen.map_or(Answer::Deny { reach: Reach::Once }, |(.., answer)| answer))
+    chosen.map_or(Answer::Deny { reach: Reach::Once }, |(.., answer)| answer)
 }
 
 fn read_line() -> std::io::Result<String> {

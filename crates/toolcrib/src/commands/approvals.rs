@@ -192,7 +192,7 @@ impl Desk {
                     let mut line = String::new();
                     std::io::stdin().read_line(&mut line).map(|_| line)
                 });
-                let answer = asker::choice(&stored.request, &line.await??)?;
+                let answer = asker::choice(&stored.request, &line.await??);
                 self.answer(&stored, &answer, false).await?;
             } else {
                 show(&stored, false)?;

@@ -30,16 +30,18 @@ pub(crate) async fn run(args: AuditArgs) -> anyhow::Result<Exit> {
     let records = journal.records(JournalFilter { newest: true, limit: args.limit, ..filter.clone() }).await?;
     let mut after = records.last().map_or(filter.after, |record| record.seq);
     show(&records, args.json)?;
-    while args.follow {
+    if !args.follow {
+        return Ok(Exit::Done);
+    }
+    loop {
         tokio::select! {
             () = tokio::time::sleep(FOLLOW) => {}
-            _ = tokio::signal::ctrl_c() => break,
+            _ = tokio::signal::ctrl_c() => return Ok(Exit::Done),
         }
         let records = journal.records(JournalFilter { after, limit: PAGE, ..filter.clone() }).await?;
         after = records.last().map_or(after, |record| record.seq);
         show(&records, true)?;
     }
-    Ok(Exit::Done)
 }
 
 fn filter(args: &AuditArgs) -> anyhow::Result<JournalFilter> {
