@@ -43,7 +43,9 @@ use crate::{
 /// Runs a call through all stages.
 pub(crate) async fn run(engine: &Engine, request: CallRequest) -> CallReport {
     let in_force = engine.in_force();
-    let mut state = Progressing::new(engine.next_call_id(), &request);
+    // What runs in the background is the same call still.
+    let call_id = request.in_background.unwrap_or_else(|| engine.next_call_id());
+    let mut state = Progressing::new(call_id, &request);
     // Nothing a stage does may leave the caller without an answer or the call without a record.
     let span = tracing::debug_span!(target: "toolcrib::call", "call", call_id = state.call_id, run = engine.run(), name = state.name);
     let ended = AssertUnwindSafe(stages(engine, &in_force, &request, &mut state)).catch_unwind().instrument(span).await;
@@ -93,7 +95,7 @@ async fn stages(
     state.tool = Some(target.tool.clone());
     let arguments = repair::repair(engine, &target, state)?;
     let arguments = validate::validate(engine, &target, arguments)?;
-    if !request.in_background && background::applies(in_force, &target, request) {
+    if request.in_background.is_none() && background::applies(in_force, &target, request) {
         return background::start(engine, request, &target, &arguments, state).await.map(End::of);
     }
 

@@ -46,7 +46,7 @@ pub(super) async fn start(
     let mut inner = request.clone();
     inner.name.clone_from(&target.exposed);
     inner.arguments = Some(arguments.raw.clone());
-    inner.in_background = true;
+    inner.in_background = Some(state.call_id);
     inner.door = state.door;
     // The caller's call ends now; what it gives up later is the placeholder, not the work.
     inner.cancel = tokio_util::sync::CancellationToken::new();
@@ -57,6 +57,7 @@ pub(super) async fn start(
     match pending.start(origin, cancel, timeout, work).await {
         Ok(started) => {
             state.pending = Some(started.pending.handle);
+            state.goes_on = true;
             Ok(started.placeholder)
         }
         Err(error) => Err(Stop::told(Outcome::Unavailable, format!("{} was not run: {error}.", target.exposed))

@@ -19,6 +19,9 @@ pub(super) async fn record(
     outcome: Outcome,
     reason: Option<String>,
 ) {
+    if state.goes_on {
+        return;
+    }
     let reason = reason.map(|reason| in_force.mask_text(&reason).into_owned());
     let event = CallEvent {
         call_id: state.call_id,

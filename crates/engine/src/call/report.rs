@@ -96,6 +96,8 @@ pub(crate) struct Progressing {
     pub(crate) mutating: bool,
     /// Whether the journal has the call's outcome already.
     pub(crate) closed: bool,
+    /// Whether the call goes on in the background: it is told of and recorded when it has ended.
+    pub(crate) goes_on: bool,
     /// To be said to the model with the result.
     pub(crate) note: Option<String>,
     pub(crate) pending: Option<String>,
@@ -118,6 +120,7 @@ impl Progressing {
             evidence: Evidence::default(),
             mutating: false,
             closed: false,
+            goes_on: false,
             note: None,
             pending: None,
             late: Late::default(),

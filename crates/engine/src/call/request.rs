@@ -36,8 +36,8 @@ pub struct CallRequest {
     pub idempotency_key: Option<String>,
     /// Where a tool may signal that it waits for something outside. Refuses by default.
     pub suspender: Suspender,
-    /// Set by the engine on the part of a call that runs in the background.
-    pub(crate) in_background: bool,
+    /// The call's number, set by the engine on the part of a call that runs in the background.
+    pub(crate) in_background: Option<u64>,
 }
 
 impl CallRequest {
@@ -56,7 +56,7 @@ impl CallRequest {
             asker: None,
             idempotency_key: None,
             suspender: Suspender::default(),
-            in_background: false,
+            in_background: None,
         }
     }
 }
