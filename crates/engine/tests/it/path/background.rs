@@ -23,7 +23,8 @@ async fn delivered(rig: &Rig) -> Vec<Delivery> {
 
 /// A background call that ends like this: what is delivered.
 #[track_caller]
-fn check(setup: Setup, act: Act, want_failed: bool, want_text: &str, want_runs: usize) {
+fn check(setup: Setup, act: Act, want: Outcome, want_text: &str, want_runs: usize) {
+    let want_failed = want != Outcome::Ok;
     paused(async {
         let rig = setup.build().await;
         rig.tools.order("later", [act.clone()]);
@@ -37,17 +38,16 @@ fn check(setup: Setup, act: Act, want_failed: bool, want_text: &str, want_runs: 
         assert_eq!((got.len(), got[0].handle.as_str(), got[0].failed), (1, handle.as_str(), want_failed), "{act:?}");
         assert!(got[0].result.to_text().contains(want_text), "{act:?}: {}", got[0].result.to_text());
         assert_eq!(rig.tools.entered(), want_runs);
-        // One call ran, and the journal has it once.
+        // It is one call: one event, one outcome in the journal, under the number that was given.
         let records = rig.records().await;
-        let outcomes: Vec<_> = records
+        let ends: Vec<_> = records
             .iter()
-            .filter(|record| record.kind == Kind::Outcome && record.tool.as_deref() == Some("builtin/later"))
+            .filter(|record| record.kind == Kind::Outcome)
+            .map(|record| (record.call, record.outcome))
             .collect();
-        assert_eq!(
-            outcomes.iter().filter(|record| record.mutating).count(),
-            usize::from(want_runs > 0 || want_failed),
-            "{outcomes:#?}"
-        );
+        assert_eq!(ends, [(report.call_id, Some(want))], "{act:?}");
+        let events: Vec<_> = rig.events.0.lock().iter().map(|event| (event.call_id, Some(event.outcome))).collect();
+        assert_eq!((events, got[0].call), (ends, report.call_id), "{act:?}");
         assert_eq!(records.iter().filter(|record| record.kind == Kind::Intent).count(), want_runs);
         rig.check_settled(&records);
     });
@@ -55,12 +55,12 @@ fn check(setup: Setup, act: Act, want_failed: bool, want_text: &str, want_runs: 
 
 #[test]
 fn o123_o124_a_result_or_a_failure_comes_as_a_follow_up() {
-    check(Setup::trusting(), Act::Say("done"), false, "done", 1);
-    check(Setup::trusting(), Act::After(5 * SECOND, Box::new(Act::Say("done"))), false, "done", 1);
-    check(Setup::trusting(), Act::Fail, true, "disk on fire", 1);
-    check(Setup::trusting(), Act::Lost, true, "may or may not have taken effect", 1);
-    check(Setup::trusting(), Act::Panics, true, "may or may not have taken effect", 1);
-    check(Setup::trusting(), Act::Hangs, true, "did not answer", 1);
+    check(Setup::trusting(), Act::Say("done"), Outcome::Ok, "done", 1);
+    check(Setup::trusting(), Act::After(5 * SECOND, Box::new(Act::Say("done"))), Outcome::Ok, "done", 1);
+    check(Setup::trusting(), Act::Fail, Outcome::ToolError, "disk on fire", 1);
+    check(Setup::trusting(), Act::Lost, Outcome::Unknown, "may or may not have taken effect", 1);
+    check(Setup::trusting(), Act::Panics, Outcome::Unknown, "may or may not have taken effect", 1);
+    check(Setup::trusting(), Act::Hangs, Outcome::TimedOut, "did not answer", 1);
 }
 
 #[test]
@@ -73,7 +73,8 @@ fn a_denial_in_the_background_is_delivered() {
         let got = delivered(&rig).await;
         assert!(got[0].failed && got[0].result.to_text().contains("was not run"), "{got:?}");
         assert_eq!(rig.tools.entered(), 0);
-        assert!(rig.outcomes().await.contains(&Outcome::Denied));
+        assert_eq!(rig.outcomes().await, [Outcome::Denied]);
+        assert_eq!(rig.events.0.lock().len(), 1);
     });
 }
 
@@ -137,7 +138,7 @@ fn work_outlives_its_call_and_is_cancelled_by_its_handle() {
         assert_eq!((rig.tools.entered(), rig.engine.pending().unwrap().running()), (1, 1));
         assert!(rig.engine.pending().unwrap().cancel(&handle, &ann()).await.unwrap());
         assert!(delivered(&rig).await[0].failed);
-        assert!(rig.outcomes().await.contains(&Outcome::Cancelled));
+        assert_eq!(rig.outcomes().await, [Outcome::Cancelled]);
         rig.check_settled(&rig.records().await);
     });
 }
