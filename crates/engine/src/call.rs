@@ -93,6 +93,7 @@ async fn stages(
         resolve::Resolved::Tool(target) => target,
     };
     state.tool = Some(target.tool.clone());
+    journal::promised(engine, request, &target)?;
     let arguments = repair::repair(engine, &target, state)?;
     let arguments = validate::validate(engine, &target, arguments)?;
     if request.in_background.is_none() && background::applies(in_force, &target, request) {

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::value::RawValue;
 use toolcrib_core::{ContentHash, ToolResult, permission::Effect};
 
-use super::{CallRequest, Progressing, Stop, approve::Admitted, record};
+use super::{CallRequest, Progressing, Stop, approve::Admitted, record, resolve::Target};
 use crate::{
     backend::Late,
     clock::now_ms,
@@ -34,6 +34,20 @@ struct Written {
     unsettled: Unsettled,
     intent: JournalRecord,
     claim: Option<Claim>,
+}
+
+/// Whether a caller's key can be kept at all: a key is a promise that nothing runs twice, and nothing else remembers.
+pub(super) fn promised(engine: &Engine, request: &CallRequest, target: &Target) -> Result<(), Stop> {
+    if request.idempotency_key.is_none() || engine.journal().is_some() {
+        return Ok(());
+    }
+    Err(Stop::told(
+        Outcome::Unavailable,
+        format!(
+            "{} was not run: nothing here remembers idempotency keys, because no record of calls is kept. Call it without a key.",
+            target.exposed
+        ),
+    ))
 }
 
 pub(super) async fn open(

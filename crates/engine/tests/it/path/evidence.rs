@@ -181,5 +181,8 @@ fn without_a_journal_calls_run_unrecorded() {
         let report = rig.call("s__write", json!({})).await;
         assert_eq!((report.outcome, report.evidence.journaled), (Outcome::Ok, false));
         assert!(rig.shelf.all().is_empty());
+        // A key is a promise that nobody could keep.
+        let keyed = rig.run(keyed("s__write", &json!({}), "k")).await;
+        assert_eq!((keyed.outcome, rig.tools.entered()), (Outcome::Unavailable, 1), "{}", text(&keyed));
     });
 }
