@@ -595,12 +595,12 @@ impl Rig {
         self.engine.approvals().unwrap()
     }
 
-    /// The owner answers the newest open question at the terminal.
-    pub(super) async fn answer(&self, answer: &Answer) {
+    /// The owner answers the newest open question at the terminal; what that grants or forbids.
+    pub(super) async fn answer(&self, answer: &Answer) -> Option<Grant> {
         let filter = RequestFilter { state: Some(RequestState::Pending), limit: 1, ..RequestFilter::default() };
         let open = self.approvals().list(filter, Self::now()).await.unwrap();
         let by = Responder::owner("terminal");
-        self.approvals().answer(&open[0].request.id, answer, &by, Self::now()).await.unwrap();
+        self.approvals().answer(&open[0].request.id, answer, &by, Self::now()).await.unwrap().grant
     }
 
     /// Grants in force.
