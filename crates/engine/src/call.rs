@@ -37,6 +37,7 @@ use crate::{
     event::Outcome,
     identity::Principal,
     intercept::{Failure, Intercepted, Recovery},
+    permission::Decision,
     view::View,
 };
 
@@ -58,7 +59,10 @@ pub(crate) async fn run(engine: &Engine, request: CallRequest) -> CallReport {
         Ok(End { result, outcome, reason }) => (outcome, CallReply::Result(result), reason),
         Err(stop) => (stop.outcome, stop.reply, stop.reason),
     };
-    record::record(engine, &in_force, &request, &state, outcome, reason).await;
+    // A question is no end: the call comes again with the answer, and is recorded then.
+    if !matches!(reply, CallReply::Question(_)) {
+        record::record(engine, &in_force, &request, &state, outcome, reason).await;
+    }
     record::late(engine, &request, &mut state);
     state.report(reply, outcome)
 }
@@ -74,6 +78,11 @@ impl End {
     fn of(result: ToolResult) -> Self {
         let outcome = if result.is_error() { Outcome::ToolError } else { Outcome::Ok };
         Self { result, outcome, reason: None }
+    }
+
+    /// The result of a call that ran before.
+    fn earlier(result: ToolResult) -> Self {
+        Self { reason: Some("answered from the record of an earlier call".to_owned()), ..Self::of(result) }
     }
 }
 
@@ -94,8 +103,8 @@ async fn stages(
     };
     state.tool = Some(target.tool.clone());
     journal::promised(engine, request, &target)?;
-    let arguments = repair::repair(engine, &target, state)?;
-    let arguments = validate::validate(engine, &target, arguments)?;
+    let (arguments, valid) = repair::repair(engine, &target, state)?;
+    let arguments = if valid { arguments } else { validate::validate(engine, &target, arguments)? };
     if request.in_background.is_none() && background::applies(in_force, &target, request) {
         return background::start(engine, request, &target, &arguments, state).await.map(End::of);
     }
@@ -121,17 +130,16 @@ async fn stages(
         return Ok(End::of(shape::shape(engine, in_force, request, &target, result).await));
     }
 
+    if matches!(gate.decision, Decision::Ask { .. })
+        && let Some(result) = journal::earlier(engine, request, &target, &arguments.raw).await?
+    {
+        return Ok(End::earlier(result));
+    }
     let leave = approve::Leave { engine, in_force, request, target: &target, arguments, principal: &principal };
     let (ticket, admitted) = leave.obtain(gate.decision, state).await?;
     let opened = match journal::open(engine, in_force, request, &admitted, state).await? {
         journal::Opened::Go(opened) => opened,
-        journal::Opened::Earlier(result) => {
-            return Ok(End {
-                outcome: if result.is_error() { Outcome::ToolError } else { Outcome::Ok },
-                result,
-                reason: Some("answered from the record of an earlier call".to_owned()),
-            });
-        }
+        journal::Opened::Earlier(result) => return Ok(End::earlier(result)),
     };
     if !state.mutating && engine.journal().is_some_and(|journal| journal.health().is_err()) {
         state.say("Note: the record of calls cannot be written at the moment, so this call may be missing from it. Tools that change something do not run until it can.");

@@ -32,8 +32,10 @@ fn main() {
         );
     }
     let scratch = tempfile::tempdir().expect("a scratch folder");
-    stdio(scratch.path());
-    http(scratch.path());
+    for trusted in [true, false] {
+        stdio(scratch.path(), trusted);
+        http(scratch.path(), trusted);
+    }
     start(scratch.path());
     memory(scratch.path());
 }
@@ -76,7 +78,8 @@ fn tool(number: usize) -> Value {
             "text": {"type": "string", "description": "What to give back."},
             "count": {"type": "integer", "minimum": 0, "description": "How often."},
             "mode": {"type": "string", "enum": ["plain", "loud", "quiet"]}
-        }, "required": ["text"]}
+        }, "required": ["text"]},
+        "annotations": {"readOnlyHint": true}
     })
 }
 
@@ -116,7 +119,9 @@ impl Peer {
     }
 
     fn call(&mut self, name: &str) -> Value {
-        self.request("tools/call", &json!({"name": name, "arguments": {"text": "hello", "count": 3, "mode": "plain"}}))
+        // Another call each time, or the guard against repetition would rightly step in.
+        let arguments = json!({"text": "hello", "count": self.next, "mode": "plain"});
+        self.request("tools/call", &json!({"name": name, "arguments": arguments}))
     }
 
     /// Waits until a call succeeds: the upstream behind a gateway may still be starting.
@@ -157,10 +162,16 @@ fn toolcrib(scratch: &Path, config: &Value, args: &[&str]) -> Command {
 }
 
 fn servers(count: usize, tools: usize, delay_ms: u64) -> Value {
+    servers_with(count, tools, delay_ms, false)
+}
+
+/// `trusted`: the servers' word that their tools only read is believed, so that no intent is written before a call.
+fn servers_with(count: usize, tools: usize, delay_ms: u64, trusted: bool) -> Value {
     let list: serde_json::Map<String, Value> = (0..count)
         .map(|index| {
             let name = if count == 1 { "up".to_owned() } else { format!("up{index}") };
-            (name, json!({"command": this(), "args": ["--echo", tools.to_string(), delay_ms.to_string()]}))
+            let args = ["--echo".to_owned(), tools.to_string(), delay_ms.to_string()];
+            (name, json!({"command": this(), "args": args, "trust_hints": trusted}))
         })
         .collect();
     json!({"mcpServers": list})
@@ -209,21 +220,25 @@ fn report(what: &str, direct: (f64, f64), through: (f64, f64), cpu_per_call: f64
     );
 }
 
-fn stdio(scratch: &Path) {
+fn kind(trusted: bool) -> &'static str {
+    if trusted { "reading calls" } else { "calls that may change something (an intent is written first)" }
+}
+
+fn stdio(scratch: &Path, trusted: bool) {
     let mut direct = Peer::start(echo_command(1));
     let direct_times = times(|| drop(direct.call("echo_0")));
-    let mut through = Peer::start(toolcrib(scratch, &servers(1, 1, 0), &["--stdio"]));
+    let mut through = Peer::start(toolcrib(scratch, &servers_with(1, 1, 0, trusted), &["--stdio"]));
     through.until_ready("up__echo_0");
     let before = cpu(through.child.id());
     let through_times = times(|| drop(through.call("up__echo_0")));
     let spent = (cpu(through.child.id()) - before) / (CALLS + WARM_UP) as f64;
-    report("stdio", direct_times, through_times, spent);
+    report(&format!("stdio, {}", kind(trusted)), direct_times, through_times, spent);
 }
 
-fn http(scratch: &Path) {
+fn http(scratch: &Path, trusted: bool) {
     let mut direct = Peer::start(echo_command(1));
     let direct_times = times(|| drop(direct.call("echo_0")));
-    let mut command = toolcrib(scratch, &servers(1, 1, 0), &["--http", "127.0.0.1:0"]);
+    let mut command = toolcrib(scratch, &servers_with(1, 1, 0, trusted), &["--http", "127.0.0.1:0"]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("starts");
     let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
     let address = loop {
@@ -232,19 +247,23 @@ fn http(scratch: &Path) {
             break rest.trim_end_matches("/mcp").to_owned();
         }
     };
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-        "name": "up__echo_0", "arguments": {"text": "hello", "count": 3, "mode": "plain"},
-        "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
-    }})
-    .to_string();
-    let request = format!(
-        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: up__echo_0\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
+    let request = |count: usize| {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": "up__echo_0", "arguments": {"text": "hello", "count": count, "mode": "plain"},
+            "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+        }})
+        .to_string();
+        format!(
+            "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: up__echo_0\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    let mut count = 0;
     let mut stream = TcpStream::connect(&address).expect("connects");
     stream.set_nodelay(true).expect("a socket option");
     let mut call = || {
-        stream.write_all(request.as_bytes()).expect("writes");
+        count += 1;
+        stream.write_all(request(count).as_bytes()).expect("writes");
         read_response(&mut stream)
     };
     let until = Instant::now() + Duration::from_secs(30);
@@ -255,7 +274,7 @@ fn http(scratch: &Path) {
     let before = cpu(child.id());
     let through_times = times(|| drop(call()));
     let spent = (cpu(child.id()) - before) / (CALLS + WARM_UP) as f64;
-    report("HTTP (direct = the upstream's stdio)", direct_times, through_times, spent);
+    report(&format!("HTTP (direct = the upstream's stdio), {}", kind(trusted)), direct_times, through_times, spent);
     let _ = Command::new("kill").arg(child.id().to_string()).status();
     let _ = child.wait();
 }

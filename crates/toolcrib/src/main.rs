@@ -10,6 +10,7 @@ mod evidence;
 mod exit;
 mod print;
 mod reload;
+mod seal;
 mod service;
 mod settings;
 mod statics;

@@ -9,11 +9,11 @@ use toolcrib_engine::{
     approval::{Answer, AnswerOutcome, Reach, Responder},
 };
 use toolcrib_mcp::{
-    server::{self, Caller, Reply, Resumed, ToolCall, ToolList, ToolService},
+    server::{self, Asking, Caller, Reply, Resumed, ToolCall, ToolList, ToolService},
     wire::RpcError,
 };
 
-use crate::{asker, callers::Callers, evidence};
+use crate::{asker, callers::Callers, evidence, seal::Seal};
 
 /// What every client is told. Fixed text: it is part of the prompt prefix that clients cache.
 const INSTRUCTIONS: &str = "This server gathers the tools of several servers. Only a few are listed; the others are found with tool_search, \
@@ -26,12 +26,13 @@ const MAX_RELAYED: usize = 2_000;
 pub(crate) struct EngineService {
     engine: Engine,
     callers: Arc<Callers>,
+    seal: Seal,
 }
 
 impl EngineService {
     /// A service for these callers.
-    pub(crate) fn new(engine: Engine, callers: Arc<Callers>) -> Arc<Self> {
-        Arc::new(Self { engine, callers })
+    pub(crate) fn new(engine: Engine, callers: Arc<Callers>, seal: Seal) -> Arc<Self> {
+        Arc::new(Self { engine, callers, seal })
     }
 
     fn scope(&self, caller: &Caller) -> Scope {
@@ -43,8 +44,9 @@ impl EngineService {
     async fn resume(&self, scope: &Scope, resumed: &Resumed) -> Option<ToolResult> {
         let approvals = self.engine.approvals()?;
         let now = crate::callers::now_ms();
-        let found = approvals.request(&resumed.state, Some(&scope.tenant), now).await.ok().flatten()?;
-        // The handle travelled through the client: it is worth nothing in anybody else's hands.
+        // The handle alone is known to whoever was refused; the seal only to the client whose user was asked.
+        let handle = self.seal.open(&resumed.state, scope.user.as_deref())?;
+        let found = approvals.request(handle, Some(&scope.tenant), now).await.ok().flatten()?;
         if found.request.principal.user != scope.user {
             return None;
         }
@@ -109,10 +111,13 @@ impl ToolService for EngineService {
         Box::pin(async move {
             let scope = self.scope(caller);
             if let Some(resumed) = &call.resumed
+                && self.callers.may_ask()
+                && matches!(call.asking, Asking::ByResending)
                 && let Some(refusal) = self.resume(&scope, resumed).await
             {
                 return Ok(refusal.into());
             }
+            let user = scope.user.clone();
             let mut request = CallRequest::new(call.name, call.arguments, scope, Door::Direct);
             request.identity = Arc::new(Identity {
                 session: caller.session.clone(),
@@ -128,7 +133,7 @@ impl ToolService for EngineService {
                 CallReply::Question(request) => Ok(server::Answer::InputRequired {
                     key: asker::KEY.to_owned(),
                     question: asker::question(&request),
-                    state: request.id,
+                    state: self.seal.close(&request.id, user.as_deref()),
                 }),
                 CallReply::Protocol { code, message, data } => Err(RpcError {
                     code,

@@ -170,7 +170,6 @@ pub(crate) fn upstream(name: &str, server: &ServerConfig, config: &Config) -> (U
             EraSetting::Modern => EraChoice::Modern,
         },
         connect_timeout: millis(server.connect_timeout_ms),
-        call_timeout: millis(server.call_timeout_ms),
         lazy: server.lazy,
         secrets: server.inserted.iter().map(|secret| secret.expose().to_owned()).collect(),
         guard: std::env::current_exe().ok(),

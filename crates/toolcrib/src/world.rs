@@ -27,7 +27,9 @@ use crate::{
     builtins,
     callers::{self, Callers},
     exit::Exit,
-    print, settings, statics,
+    print,
+    seal::Seal,
+    settings, statics,
     stores::{self, StoreReport, Stores},
 };
 
@@ -39,6 +41,8 @@ pub(crate) struct World {
     pub(crate) scope: Scope,
     /// Who callers are.
     pub(crate) callers: Arc<Callers>,
+    /// Seals what travels through clients.
+    pub(crate) seal: Seal,
     /// How calls went since the start.
     pub(crate) statistics: Arc<Statistics>,
     /// What the stores said when they were opened.
@@ -137,7 +141,8 @@ impl World {
         }
         let callers = Arc::new(Callers::new(scope.clone(), &loaded.config));
         let running = Mutex::new(Running { loaded, upstreams });
-        Ok(Self { engine, scope, callers, statistics, store, plan, stores, running })
+        let seal = Seal::of(stores.values.as_ref()).await?;
+        Ok(Self { engine, scope, callers, seal, statistics, store, plan, stores, running })
     }
 
     /// What the command's own scope sees.

@@ -27,8 +27,8 @@ pub struct CallsConfig {
     pub exclusive: Vec<String>,
     /// Against models that go in circles.
     pub repeat: RepeatConfig,
-    /// Milliseconds in which a repeated call of a destructive tool, or of one whose first call ended unclear, is not run
-    /// again, 0 to 3600000; 0 = off.
+    /// Milliseconds in which a call of a tool that may destroy something is not run a second time with the same arguments,
+    /// unless a person approved it once more, 0 to 3600000; 0 = off.
     #[schemars(range(min = 0, max = 3_600_000))]
     pub duplicates_ms: u64,
     /// Selectors of tools that answer with a handle at once and run in the background.

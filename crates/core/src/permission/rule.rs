@@ -152,11 +152,10 @@ pub struct RuleMatch<'r> {
 }
 
 impl RuleMatch<'_> {
-    /// One line on why, for traces and for whoever is asked.
+    /// One line on why, for whoever is asked or refused. Without the place of the rule: it may be told to a model.
     pub fn reason(&self) -> String {
-        let origin = if self.rule.origin.is_empty() { String::new() } else { format!(" ({})", self.rule.origin) };
         let doubt = if self.certain { "" } else { ", which may mean this call: its arguments cannot be told apart" };
-        format!("rule \"{}\"{origin}{doubt}", self.rule)
+        format!("rule \"{}\"{doubt}", self.rule)
     }
 }
 

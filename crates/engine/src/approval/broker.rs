@@ -105,6 +105,11 @@ impl Approvals {
         super::coverage::forbidding(&grants, question, principal).cloned()
     }
 
+    /// Whether the grants in memory were ever read from the store.
+    pub fn is_informed(&self) -> bool {
+        self.cache.load().version.is_some()
+    }
+
     /// Reads the grants again if the store says that something changed.
     pub async fn refresh(&self, now_ms: u64) -> Result<(), StoreError> {
         self.current(now_ms).await.map(|_| ())

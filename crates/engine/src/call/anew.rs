@@ -1,8 +1,6 @@
 //! Anew: while a person thought about it the world may have moved on. The answer stands for the tool and the rules as they
 //! were; whether those are still the same is looked at before the call goes on (F10, F19).
 
-use std::sync::Arc;
-
 use super::{Progressing, Stop, approve::Leave, authorize::denied};
 use crate::{event::Outcome, permission::Decision};
 
@@ -25,9 +23,6 @@ pub(super) async fn judge(leave: &Leave<'_>, state: &mut Progressing) -> Result<
         },
     }
     let in_force = leave.engine.in_force();
-    if Arc::ptr_eq(&in_force, leave.in_force) {
-        return Ok(());
-    }
     let assessment = in_force.chain.assess(&target.tool, &target.exposed);
     match in_force.chain.decide(&leave.question(&assessment, state)).await {
         Decision::Deny { authority, reason, .. } => Err(denied(target, authority, reason, state)),

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use toolcrib_core::{
     ContentHash,
     args::{Arguments, canonical},
-    permission::{Assessment, Effect, Risk},
+    permission::{Assessment, Risk},
 };
 
 use super::{CallReply, CallRequest, Progressing, Stop, admit, anew, authorize::denied, journal, resolve::Target};
@@ -48,8 +48,6 @@ impl Leave<'_> {
     pub(super) async fn obtain(&self, decision: Decision, state: &mut Progressing) -> Result<(Ticket, Admitted), Stop> {
         let assessment = self.in_force.chain.assess(&self.target.tool, &self.target.exposed);
         let digest = canonical::digest(&self.arguments.raw);
-        state.mutating = assessment.effect != Effect::ReadOnly;
-        state.evidence.definition = Some(self.target.tool.hash());
         state.evidence.arguments = Some(digest);
         for _ in 0..ROUNDS {
             let used = self.allowed(&decision, &assessment, digest, state).await?;
@@ -77,6 +75,8 @@ impl Leave<'_> {
                 // Another call was first: its place goes back before anybody is asked again.
                 continue;
             }
+            self.last_look(&assessment, used.is_some() || ticket.waited() > Duration::ZERO, state).await?;
+            state.approved_once = used.as_ref().is_some_and(|used| used.must_take);
             if let Some(counted) = counted {
                 counted.keep();
             }
@@ -101,7 +101,26 @@ impl Leave<'_> {
         }
     }
 
-    /// The time the tool has, from now on.
+    /// Whether somebody has said "never" meanwhile, and whether the engine knows yet of those who said so before.
+    async fn last_look(&self, assessment: &Assessment, waited: bool, state: &mut Progressing) -> Result<(), Stop> {
+        let Some(approvals) = self.engine.approvals() else { return Ok(()) };
+        if waited || !approvals.is_informed() {
+            // A store that cannot be read says nothing of what it forbids.
+            if let Err(error) = approvals.refresh(now_ms()).await {
+                return Err(Stop::denied(
+                    &self.target.exposed,
+                    "what people decided about it cannot be read at the moment",
+                )
+                .because(error.to_string()));
+            }
+        }
+        match approvals.forbidden(&self.question(assessment, state), self.principal) {
+            Some(never) => Err(self.forbidden(&never.by, state)),
+            None => Ok(()),
+        }
+    }
+
+    /// The time the tool has, from now on: the operator's, and less where the caller wants less.
     fn time(&self) -> Duration {
         let limits = &self.in_force.settings.limits;
         let groups = &self.in_force.settings.permissions.groups;
@@ -110,12 +129,11 @@ impl Leave<'_> {
             let mut fits = limits.tool_timeouts.iter().filter(|(selector, _)| selector.matches(tool, exposed, groups));
             fits.next().map(|(_, limit)| *limit)
         };
-        self.request
-            .timeout
-            .or_else(by_tool)
+        let most = by_tool()
             .or_else(|| limits.source_timeouts.get(tool.source()).copied())
             .unwrap_or(limits.default_timeout)
-            .min(limits.max_timeout)
+            .min(limits.max_timeout);
+        self.request.timeout.map_or(most, |wanted| wanted.min(most))
     }
 
     /// By whose leave the call runs; the use of an approval is still to be taken.
@@ -129,11 +147,6 @@ impl Leave<'_> {
         let question = self.question(assessment, state);
         let (authority, reason) = match decision {
             Decision::Allow { authority } => {
-                if let Some(never) =
-                    self.engine.approvals().and_then(|approvals| approvals.forbidden(&question, self.principal))
-                {
-                    return Err(self.forbidden(&never.by, state));
-                }
                 state.evidence.authority = Some(authority.to_string());
                 return Ok(None);
             }

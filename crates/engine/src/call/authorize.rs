@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use toolcrib_core::{ToolResult, args::Arguments};
+use toolcrib_core::{
+    ToolResult,
+    args::{self, Arguments},
+    permission::Effect,
+};
 
 use super::{CallRequest, Progressing, Stop, resolve::Target, validate};
 use crate::{
@@ -89,6 +93,10 @@ async fn decide(
     state: &mut Progressing,
 ) -> Result<Decision, Stop> {
     let assessment = in_force.chain.assess(&target.tool, &target.exposed);
+    // A refusal too is recorded with what was refused.
+    state.mutating = assessment.effect != Effect::ReadOnly;
+    state.evidence.definition = Some(target.tool.hash());
+    state.evidence.arguments = Some(args::canonical::digest(&arguments.raw));
     let question = Question {
         tool: &target.tool,
         exposed: &target.exposed,

@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::value::RawValue;
-use toolcrib_core::{ContentHash, ToolResult, permission::Effect};
+use toolcrib_core::{ContentHash, Tool, ToolResult, args::canonical, permission::Effect};
 
 use super::{CallRequest, Progressing, Stop, approve::Admitted, record, resolve::Target};
 use crate::{
@@ -126,15 +126,14 @@ fn claim(
     {
         return None;
     }
-    let tool = state.tool.as_ref()?;
-    let digest =
-        ContentHash::of_hashes([tool.hash(), ContentHash::of_bytes(tool.id().to_string().as_bytes()), admitted.digest]);
-    let owner = crate::results::owner(&request.scope);
+    let tool = state.tool.as_deref()?;
     if let Some(key) = &request.idempotency_key {
-        return Some(journal.claim(owner, format!("key:{key}"), digest.to_string()));
+        return Some(own_claim(journal, request, key, tool, admitted.digest));
     }
+    let digest = call_digest(tool, admitted.digest);
+    let owner = crate::results::owner(&request.scope);
     // Whoever was asked and said yes once more means once more.
-    if by_approval(state) {
+    if state.approved_once {
         return None;
     }
     let session = admitted.principal.session.as_deref().unwrap_or_default();
@@ -143,9 +142,35 @@ fn claim(
     Some(claim)
 }
 
-/// Whether an approval let the call through.
-fn by_approval(state: &Progressing) -> bool {
-    state.evidence.authority.as_deref().is_some_and(|authority| authority.starts_with("approval "))
+/// The claim on a key of the caller's own.
+fn own_claim(journal: &Journal, request: &CallRequest, key: &str, tool: &Tool, arguments: ContentHash) -> Claim {
+    let owner = crate::results::owner(&request.scope);
+    journal.claim(owner, format!("key:{key}"), call_digest(tool, arguments).to_string())
+}
+
+fn call_digest(tool: &Tool, arguments: ContentHash) -> ContentHash {
+    ContentHash::of_hashes([tool.hash(), ContentHash::of_bytes(tool.id().to_string().as_bytes()), arguments])
+}
+
+/// What came of an earlier call under the caller's key, before anybody is asked about this one: a person's answer would be
+/// used up for nothing.
+pub(super) async fn earlier(
+    engine: &Engine,
+    request: &CallRequest,
+    target: &Target,
+    arguments: &RawValue,
+) -> Result<Option<ToolResult>, Stop> {
+    let (Some(journal), Some(key)) = (engine.journal(), &request.idempotency_key) else { return Ok(None) };
+    let claim = own_claim(journal, request, key, &target.tool, canonical::digest(arguments));
+    match journal.store().claimed(&claim, now_ms()).await {
+        Ok(Some(earlier)) => answer(&target.exposed, Some(&claim), earlier, request).map(Some),
+        Ok(None) => Ok(None),
+        // It will be seen when the intent is written.
+        Err(error) => {
+            tracing::debug!(%error, "what is known under a key cannot be read");
+            Ok(None)
+        }
+    }
 }
 
 fn answer(exposed: &str, claim: Option<&Claim>, earlier: Earlier, request: &CallRequest) -> Result<ToolResult, Stop> {
@@ -206,7 +231,7 @@ pub(super) async fn close(
         // Only what certainly did not run frees the key.
         release: outcome == Outcome::Unavailable || state.attempts == 0,
     });
-    let wait = claimed.is_some() || by_approval(state);
+    let wait = claimed.is_some() || state.approved_once;
     let written = unsettled.finish(record, claimed);
     if wait {
         if let Err(error) = written.await {

@@ -5,7 +5,8 @@ use toolcrib_core::args::{self, Arguments};
 use super::{Progressing, Stop, resolve::Target};
 use crate::{engine::Engine, event::Outcome};
 
-pub(super) fn repair(engine: &Engine, target: &Target, state: &mut Progressing) -> Result<Arguments, Stop> {
+/// The arguments, and whether they are known to be valid already.
+pub(super) fn repair(engine: &Engine, target: &Target, state: &mut Progressing) -> Result<(Arguments, bool), Stop> {
     let raw = target.arguments.as_deref();
     // Nearly all calls are right as they are, and a valid value is never changed: asking is cheaper than repairing.
     if let Ok(validator) = engine.validator(&target.tool)
@@ -13,7 +14,7 @@ pub(super) fn repair(engine: &Engine, target: &Target, state: &mut Progressing) 
         && validator.is_valid(&arguments.value)
     {
         state.repairs.extend(arguments.repairs.iter().cloned());
-        return Ok(arguments);
+        return Ok((arguments, true));
     }
     let arguments = args::prepare(raw, target.tool.input_schema()).map_err(|error| {
         Stop::told(
@@ -22,5 +23,5 @@ pub(super) fn repair(engine: &Engine, target: &Target, state: &mut Progressing) 
         )
     })?;
     state.repairs.extend(arguments.repairs.iter().cloned());
-    Ok(arguments)
+    Ok((arguments, false))
 }

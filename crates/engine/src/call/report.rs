@@ -94,6 +94,8 @@ pub(crate) struct Progressing {
     pub(crate) evidence: Evidence,
     /// Whether the call may change something, once that is known.
     pub(crate) mutating: bool,
+    /// Whether a person approved exactly this one call.
+    pub(crate) approved_once: bool,
     /// Whether the journal has the call's outcome already.
     pub(crate) closed: bool,
     /// Whether the call goes on in the background: it is told of and recorded when it has ended.
@@ -119,6 +121,7 @@ impl Progressing {
             timings: Timings::default(),
             evidence: Evidence::default(),
             mutating: false,
+            approved_once: false,
             closed: false,
             goes_on: false,
             note: None,

@@ -67,22 +67,28 @@ pub(super) async fn resolve(
                 to: "nothing",
             }));
             match find(view, &name) {
-                Some(tool) => Ok(Resolved::Tool(Target { tool, exposed: name, arguments })),
+                Some((tool, exposed)) => {
+                    state.name.clone_from(&exposed);
+                    Ok(Resolved::Tool(Target { tool, exposed, arguments }))
+                }
                 None => Err(unknown(engine, view, &request.scope, &name, true)),
             }
         }
         name => match find(view, name) {
-            Some(tool) => {
-                let arguments = request.arguments.clone();
-                Ok(Resolved::Tool(Target { tool, exposed: name.to_owned(), arguments }))
+            Some((tool, exposed)) => {
+                state.name.clone_from(&exposed);
+                Ok(Resolved::Tool(Target { tool, exposed, arguments: request.arguments.clone() }))
             }
             None => Err(unknown(engine, view, &request.scope, name, false)),
         },
     }
 }
 
-fn find(view: &View, name: &str) -> Option<Arc<Tool>> {
-    view.set.tool(name.trim()).cloned()
+/// The tool with the name as the map has it. From here on only that one counts: rules about the exposed name must not be
+/// got around by another spelling of it.
+fn find(view: &View, name: &str) -> Option<(Arc<Tool>, String)> {
+    let name = name.trim();
+    view.set.tool(name).map(|tool| (tool.clone(), name.to_owned()))
 }
 
 fn unknown(engine: &Engine, view: &View, scope: &Scope, name: &str, bridged: bool) -> Stop {

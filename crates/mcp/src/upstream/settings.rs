@@ -165,7 +165,7 @@ pub struct UpstreamSettings {
     pub era: EraChoice,
     /// Budget from start to a finished handshake; also how long a call waits for it. Default 30 s.
     pub connect_timeout: Duration,
-    /// Most time for one call, whatever its caller allows. Default 300 s.
+    /// Most time for one call, whatever its caller allows. Default 10 min.
     pub call_timeout: Duration,
     /// Start only when a tool is called, if last-known definitions are at hand.
     pub lazy: bool,
@@ -188,7 +188,7 @@ impl UpstreamSettings {
             transport,
             era: EraChoice::Auto,
             connect_timeout: Duration::from_secs(30),
-            call_timeout: Duration::from_mins(5),
+            call_timeout: Duration::from_mins(10),
             lazy: false,
             secrets: Vec::new(),
             guard: None,

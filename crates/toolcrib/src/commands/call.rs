@@ -1,6 +1,9 @@
 //! `toolcrib call`: one call through the whole call path.
 
-use std::io::{IsTerminal, Read};
+use std::{
+    io::{IsTerminal, Read},
+    time::Duration,
+};
 
 use anyhow::{Context, bail};
 use serde_json::{json, value::RawValue};
@@ -9,6 +12,8 @@ use toolcrib_engine::{CallReply, CallRequest, Door, Outcome, Trust};
 
 use crate::{args::CallArgs, asker, exit::Exit, print, world::World};
 
+/// How long an interrupted call may take to end.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Most bytes of arguments taken from standard input.
 const MAX_ARGUMENTS: u64 = 16 * 1024 * 1024;
 
@@ -21,11 +26,13 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
     request.cancel = cancel.clone();
     request.asker = asker::Terminal::if_attended();
     request.idempotency_key = args.key;
-    let call = world.engine.call_report(request);
+    let mut call = std::pin::pin!(world.engine.call_report(request));
     let report = tokio::select! {
-        report = call => report,
+        report = &mut call => report,
         _ = tokio::signal::ctrl_c() => {
             cancel.cancel();
+            // Time for the tool to hear of it, and for the record to say how it ended.
+            let _ = tokio::time::timeout(LAST_WORDS, &mut call).await;
             world.stop().await;
             bail!("interrupted; the call may or may not have taken effect");
         }

@@ -22,7 +22,7 @@ pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
 async fn stdio(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Exit> {
     let world = Arc::new(World::start_to_call(&args.sources, args.trust, Trust::Configured).await?);
     let watching = tokio::spawn(reload::watch(world.clone(), args.sources.clone()));
-    let service = EngineService::new(world.engine.clone(), world.callers.clone());
+    let service = EngineService::new(world.engine.clone(), world.callers.clone(), world.seal.clone());
     let server = Server::new(service, ServerOptions::default());
     let drain = Duration::from_millis(world.loaded().await.config.gateway.drain_timeout_ms);
     let options = StdioOptions { drain, ..StdioOptions::default() };
@@ -63,7 +63,7 @@ async fn http(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Ex
     };
     let watching = tokio::spawn(reload::watch(world.clone(), args.sources.clone()));
     print::note(format!("listening on http://{}/mcp", bound.local_addr()));
-    let service = EngineService::new(world.engine.clone(), world.callers.clone());
+    let service = EngineService::new(world.engine.clone(), world.callers.clone(), world.seal.clone());
     let api = Api::new(world.clone());
     let served = bound.with_api(api).serve(service, shutdown).await;
     watching.abort();
