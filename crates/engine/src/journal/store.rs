@@ -97,6 +97,11 @@ pub trait JournalStore: Send + Sync + 'static {
         claim: Option<Claim>,
         now_ms: u64,
     ) -> BoxFuture<'_, Result<Begun, StoreError>>;
+    /// What is known under the claim's key without claiming it, so that nobody is asked about a call that ran already.
+    /// [`JournalStore::begin`] has the last word; a store that cannot tell says `None`, which is the default.
+    fn claimed<'a>(&'a self, _claim: &'a Claim, _now_ms: u64) -> BoxFuture<'a, Result<Option<Earlier>, StoreError>> {
+        Box::pin(async { Ok(None) })
+    }
     /// Writes an outcome durably, together with what is remembered of its claim.
     fn finish(&self, outcome: JournalRecord, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>>;
     /// Appends records in order, all or none. A [`Kind::Recovered`](super::Kind::Recovered) of a call that has no open

@@ -156,6 +156,15 @@ impl JournalStore for Shelf {
         })
     }
 
+    fn claimed<'a>(&'a self, claim: &'a Claim, now_ms: u64) -> BoxFuture<'a, Result<Option<Earlier>, StoreError>> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            let state = self.state.lock();
+            let found = state.claims.get(&(claim.owner.clone(), claim.key.clone()));
+            Ok(found.filter(|(end, _)| *end > now_ms).map(|(_, earlier)| earlier.clone()))
+        })
+    }
+
     fn finish(&self, outcome: JournalRecord, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             self.writing().await?;

@@ -257,6 +257,12 @@ impl JournalStore for MemoryStore {
         ready(self.journal.lock().begin(intent, claim, now_ms))
     }
 
+    fn claimed<'a>(&'a self, claim: &'a Claim, now_ms: u64) -> BoxFuture<'a, Result<Option<Earlier>, StoreError>> {
+        let journal = self.journal.lock();
+        let found = journal.claims.get(&(claim.owner.clone(), claim.key.clone()));
+        ready(Ok(found.filter(|claimed| claimed.expires_at_ms > now_ms).map(|claimed| claimed.earlier.clone())))
+    }
+
     fn finish(&self, outcome: JournalRecord, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>> {
         ready(self.journal.lock().finish(outcome, claim))
     }

@@ -2,7 +2,7 @@
 
 use toolcrib_engine::{
     BoxFuture, StoreError,
-    journal::{Begun, Claim, ClaimResult, JournalFilter, JournalRecord, JournalStore, StoredRecord, Unfinished},
+    journal::{Begun, Claim, ClaimResult, Earlier, JournalFilter, JournalRecord, JournalStore, StoredRecord, Unfinished},
 };
 
 use super::{SqliteStore, journal, runs};
@@ -58,6 +58,11 @@ impl JournalStore for SqliteStore {
         Box::pin(
             self.write("write journal", move |connection| journal::begin(connection, &intent, claim.as_ref(), now_ms)),
         )
+    }
+
+    fn claimed<'a>(&'a self, claim: &'a Claim, now_ms: u64) -> BoxFuture<'a, Result<Option<Earlier>, StoreError>> {
+        let claim = claim.clone();
+        Box::pin(self.read("look for a key", move |connection| journal::claimed(connection, &claim, now_ms)))
     }
 
     fn finish(&self, outcome: JournalRecord, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>> {

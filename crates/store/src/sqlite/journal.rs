@@ -102,7 +102,7 @@ pub(crate) fn begin(
         connection
             .prepare_cached("DELETE FROM claims WHERE owner = ?1 AND key = ?2 AND expires_at_ms <= ?3")?
             .execute(params![claim.owner, claim.key, signed(now_ms)])?;
-        if let Some(earlier) = earlier(connection, claim)? {
+        if let Some(earlier) = claimed(connection, claim, now_ms)? {
             return Ok(Begun::Duplicate(earlier));
         }
         add_claim(connection, intent, claim, now_ms)?;
@@ -111,10 +111,14 @@ pub(crate) fn begin(
     Ok(Begun::Started)
 }
 
-fn earlier(connection: &Connection, claim: &Claim) -> Result<Option<Earlier>, Refusal> {
+/// What is known under a key that has not expired.
+pub(crate) fn claimed(connection: &Connection, claim: &Claim, now_ms: u64) -> Result<Option<Earlier>, Refusal> {
     let row = connection
-        .prepare_cached("SELECT run, call, digest, outcome, result FROM claims WHERE owner = ?1 AND key = ?2")?
-        .query_row(params![claim.owner, claim.key], |row| {
+        .prepare_cached(
+            "SELECT run, call, digest, outcome, result FROM claims
+             WHERE owner = ?1 AND key = ?2 AND expires_at_ms > ?3",
+        )?
+        .query_row(params![claim.owner, claim.key, signed(now_ms)], |row| {
             let outcome: Option<String> = row.get(3)?;
             Ok((
                 Earlier {

@@ -81,6 +81,9 @@ pub(crate) async fn a_key_is_used_once(store: impl Store) {
         store.begin(intent("r", call), Some(other), 1)
     };
     assert_eq!(again(2).await.unwrap(), Begun::Duplicate(running.clone()));
+    // Looking claims nothing.
+    assert_eq!(store.claimed(&claim("k"), 1).await.unwrap(), Some(running.clone()));
+    assert_eq!(store.claimed(&claim("other"), 1).await.unwrap(), None);
     store.finish(outcome("r", 1, Outcome::Ok), Some(kept("k", Some("{}")))).await.unwrap();
     let done = Earlier { outcome: Some(Outcome::Ok), result: Some("{}".to_owned()), ..running };
     assert_eq!(again(3).await.unwrap(), Begun::Duplicate(done));
@@ -94,6 +97,8 @@ pub(crate) async fn a_key_is_used_once(store: impl Store) {
 pub(crate) async fn an_expired_key_is_free_and_its_late_outcome_harms_nobody(store: impl Store) {
     let brief = Claim { expires_at_ms: 5_000, ..claim("k") };
     store.begin(intent("r", 1), Some(brief.clone()), 1_000).await.unwrap();
+    assert!(store.claimed(&brief, 4_999).await.unwrap().is_some());
+    assert_eq!(store.claimed(&brief, 5_000).await.unwrap(), None);
     assert!(matches!(store.begin(intent("r", 2), Some(brief), 4_999).await.unwrap(), Begun::Duplicate(_)));
     assert_eq!(store.begin(intent("r", 2), Some(claim("k")), 5_000).await.unwrap(), Begun::Started);
     store.finish(outcome("r", 1, Outcome::Ok), Some(kept("k", Some("old")))).await.unwrap();
