@@ -56,7 +56,7 @@ fn o90_o110_grants_reach_as_far_as_was_said_and_end_also_after_a_restart() {
         });
     }
     check("s__delete", approve(Reach::Once), 5);
-    check("s__delete", approve(Reach::Session), 1);
+    check("s__write", approve(Reach::Session), 1);
     check("s__write", approve(Reach::Always), 1);
     check("s__delete", Answer::Deny { reach: Reach::Once }, 5);
     check("s__delete", Answer::Deny { reach: Reach::Session }, 1);
@@ -200,7 +200,7 @@ fn f10_f19_what_changes_during_the_question_counts() {
         "a new rule denies",
         |rig| with(rig, |settings| settings.permissions.deny.push("s__delete".parse().unwrap())),
         Outcome::Denied,
-        "permissions.deny",
+        "deny s__delete",
     );
     check(
         "another rule",

@@ -36,14 +36,15 @@ fn check(tool: Option<u64>, source: Option<u64>, caller: Option<u64>, most: u64,
 }
 
 #[test]
-fn o34_deadlines_are_the_callers_the_tools_the_sources_in_this_order() {
+fn o34_deadlines_are_the_tools_or_the_sources_and_less_where_the_caller_wants_less() {
     let most = 600_000;
     check(None, None, None, most, 60_000);
     check(None, Some(3_000), None, most, 3_000);
     check(Some(2_000), Some(3_000), None, most, 2_000);
     check(Some(2_000), Some(3_000), Some(100), most, 100);
-    check(Some(2_000), None, Some(9_000), most, 9_000);
-    check(Some(2_000), None, Some(9_000), 5_000, 5_000);
+    check(Some(2_000), None, Some(9_000), most, 2_000);
+    check(None, Some(3_000), Some(9_000), most, 3_000);
+    check(Some(9_000), None, None, 5_000, 5_000);
     check(None, None, None, 5_000, 5_000);
 }
 

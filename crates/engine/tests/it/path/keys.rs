@@ -162,6 +162,37 @@ fn what_may_destroy_something_is_not_run_twice_in_a_row() {
     });
 }
 
+/// A key whose call ran is answered without asking anybody, and an approval is not used up for it.
+#[test]
+fn nobody_is_asked_about_a_key_that_ran_already() {
+    #[track_caller]
+    fn check(first: Act, want: Outcome, want_text: &str, want_questions: usize) {
+        paused(async {
+            let rig = Setup::default().build().await;
+            rig.tools.order("delete", [first.clone()]);
+            let person = Person::saying(ONCE);
+            let call = || {
+                let mut call = keyed("s__delete", &json!({"n": 1}), "k");
+                call.asker = Some(person.clone());
+                call
+            };
+            rig.run(call()).await;
+            rig.approve("s__delete", json!({"n": 1})).await;
+            let report = rig.run(call()).await;
+            assert_eq!(report.outcome, want, "{first:?}: {}", text(&report));
+            assert!(text(&report).contains(want_text), "{}", text(&report));
+            assert_eq!(person.questions(), want_questions, "{first:?}");
+            let ran = matches!(first, Act::Down);
+            assert_eq!((rig.tools.entered(), rig.grants().await.len()), (1 + usize::from(ran), usize::from(!ran)));
+            rig.check_settled(&rig.records().await);
+        });
+    }
+    check(Act::Say("one"), Outcome::Ok, "one", 1);
+    check(Act::Fail, Outcome::ToolError, "disk on fire", 1);
+    check(Act::Lost, Outcome::Unknown, "may or may not have taken effect", 1);
+    check(Act::Down, Outcome::Ok, r#"{"n":1}"#, 1);
+}
+
 /// A caller that broke off and comes again: with what was destroyed unknown, it is told and nothing runs.
 #[test]
 fn a_duplicate_of_a_lost_call_is_told_that_nobody_knows() {
