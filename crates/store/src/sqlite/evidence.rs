@@ -2,7 +2,9 @@
 
 use toolcrib_engine::{
     BoxFuture, StoreError,
-    journal::{Begun, Claim, ClaimResult, Earlier, JournalFilter, JournalRecord, JournalStore, StoredRecord, Unfinished},
+    journal::{
+        Begun, Claim, ClaimResult, Earlier, JournalFilter, JournalRecord, JournalStore, StoredRecord, Unfinished,
+    },
 };
 
 use super::{SqliteStore, journal, runs};
