@@ -39,7 +39,7 @@ pub struct Rule {
     /// (case 99). Default 0.
     #[serde(default)]
     pub updated_at_ms: u64,
-    /// Where it was written (a file and key, a command, an approval).
+    /// Where it was written (a key, a command, an approval). Told to models with the reason: no paths.
     #[serde(default)]
     pub origin: String,
     /// What its author wrote about it.
@@ -152,10 +152,11 @@ pub struct RuleMatch<'r> {
 }
 
 impl RuleMatch<'_> {
-    /// One line on why, for whoever is asked or refused. Without the place of the rule: it may be told to a model.
+    /// One line on why, for whoever is asked or refused, models too.
     pub fn reason(&self) -> String {
+        let origin = if self.rule.origin.is_empty() { String::new() } else { format!(" ({})", self.rule.origin) };
         let doubt = if self.certain { "" } else { ", which may mean this call: its arguments cannot be told apart" };
-        format!("rule \"{}\"{doubt}", self.rule)
+        format!("rule \"{}\"{origin}{doubt}", self.rule)
     }
 }
 

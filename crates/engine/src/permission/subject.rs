@@ -46,7 +46,7 @@ pub(super) fn list(patterns: Vec<ToolPattern>, action: Action, origin: &str) -> 
 /// What a rule that counts says. A denial that may not mean the call leaves room for an approval; it is no mere
 /// question, because trusting everything does not answer it.
 pub(super) fn verdict(found: &RuleMatch<'_>) -> Verdict {
-    let rule = if found.rule.origin.is_empty() { found.rule.to_string() } else { format!("{} ({})", found.rule, found.rule.origin) };
+    let rule = found.rule.to_string();
     let reason = || match &found.rule.note {
         Some(note) => format!("{}: {note}", found.reason()),
         None => found.reason(),

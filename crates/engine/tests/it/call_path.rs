@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolcrib_core::Scope;
+use toolcrib_core::permission::{Risk, RiskRule};
 use toolcrib_engine::{CallReply, CallReport, CallRequest, Door, EngineSettings, Outcome, PermissionSettings, Trust};
 
 use crate::script::World;
@@ -195,4 +196,20 @@ async fn an_upstreams_error_has_bounds_too() {
     assert!(message.ends_with("[cut from 3000000 characters]"), "{}", message.len());
     assert_eq!(data, Some(json!("[3000002 bytes left out]")));
     assert!(world.events.0.lock()[0].reason.as_ref().unwrap().len() < 2_000);
+}
+
+/// A blank around a name leads to the tool, and to every rule about it.
+#[tokio::test]
+async fn another_spelling_of_a_name_is_no_way_around_rules_about_it() {
+    let critical = RiskRule { selector: "s__echo".parse().unwrap(), risk: Some(Risk::Critical), effect: None };
+    let permissions = PermissionSettings { risks: vec![critical], ..PermissionSettings::default() };
+    let world = World::new(EngineSettings { permissions, ..EngineSettings::default() });
+    for name in ["s__echo", " s__echo", "s__echo ", "\ts__echo\n"] {
+        let direct = world.call(name, json!({"n": 1})).await;
+        let bridged = world.call("tool_call", bridged(name, &json!({"n": 1}))).await;
+        for report in [direct, bridged] {
+            assert_eq!((report.outcome, world.runs()), (Outcome::Denied, 0), "{name:?}: {}", text(&report));
+        }
+    }
+    assert_eq!(world.call(" s__fail ", json!({})).await.outcome, Outcome::ToolError);
 }

@@ -123,7 +123,8 @@ fn rule(config: &RuleConfig, key: &str, index: usize, loaded: &Loaded) -> anyhow
         expires_at_ms,
         // Of equally specific rules the one further down is the newer one.
         updated_at_ms: index as u64,
-        origin: place,
+        // The key only: reasons are told to models, and where the operator keeps files is none of theirs.
+        origin: key.to_owned(),
         note: config.note.clone(),
     })
 }
