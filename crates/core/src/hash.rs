@@ -105,7 +105,7 @@ impl fmt::Display for ContentHash {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let digit = |index: usize| {
             let byte = self.0[index / 2];
-            DIGITS[usize::from(if index % 2 == 0 { byte >> 4 } else { byte & 15 })]
+            DIGITS[usize::from(if index.is_multiple_of(2) { byte >> 4 } else { byte & 15 })]
         };
         let text: [u8; 64] = std::array::from_fn(digit);
         // Digits are ASCII.

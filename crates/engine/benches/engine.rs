@@ -106,37 +106,37 @@ impl JournalStore for Forgetful {
     fn open_run<'a>(&'a self, _run: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async { Ok(()) })
     }
-    fn unfinished<'a>(&'a self, _limit: usize) -> BoxFuture<'a, Result<Vec<StoredRecord>, StoreError>> {
+    fn unfinished(&self, _limit: usize) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>> {
         Box::pin(async { Ok(Vec::new()) })
     }
-    fn begin<'a>(
-        &'a self,
+    fn begin(
+        &self,
         intent: JournalRecord,
         _claim: Option<Claim>,
         _now_ms: u64,
-    ) -> BoxFuture<'a, Result<Begun, StoreError>> {
+    ) -> BoxFuture<'_, Result<Begun, StoreError>> {
         black_box(intent);
         Box::pin(async { Ok(Begun::Started) })
     }
-    fn finish<'a>(
-        &'a self,
+    fn finish(
+        &self,
         outcome: JournalRecord,
         _claim: Option<ClaimResult>,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
         black_box(outcome);
         Box::pin(async { Ok(()) })
     }
-    fn append<'a>(&'a self, records: Vec<JournalRecord>) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn append(&self, records: Vec<JournalRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
         black_box(records);
         Box::pin(async { Ok(()) })
     }
-    fn records<'a>(&'a self, _filter: JournalFilter) -> BoxFuture<'a, Result<Vec<StoredRecord>, StoreError>> {
+    fn records(&self, _filter: JournalFilter) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>> {
         Box::pin(async { Ok(Vec::new()) })
     }
-    fn anchor<'a>(&'a self) -> BoxFuture<'a, Result<(u64, String), StoreError>> {
+    fn anchor(&self) -> BoxFuture<'_, Result<(u64, String), StoreError>> {
         Box::pin(async { Ok((0, GENESIS.to_owned())) })
     }
-    fn prune_journal<'a>(&'a self, _before_ms: u64) -> BoxFuture<'a, Result<u64, StoreError>> {
+    fn prune_journal(&self, _before_ms: u64) -> BoxFuture<'_, Result<u64, StoreError>> {
         Box::pin(async { Ok(0) })
     }
 }
