@@ -105,10 +105,6 @@ async fn stages(
     journal::promised(engine, request, &target)?;
     let (arguments, valid) = repair::repair(engine, &target, state)?;
     let arguments = if valid { arguments } else { validate::validate(engine, &target, arguments)? };
-    if request.in_background.is_none() && background::applies(in_force, &target, request) {
-        return background::start(engine, request, &target, &arguments, state).await.map(End::of);
-    }
-
     let tool = target.tool.clone();
     let pipeline = engine.interceptors().snapshot();
     let principal = Principal::of(&request.scope, &request.identity);
@@ -121,6 +117,12 @@ async fn stages(
         &request.scope,
         &request.identity,
     );
+    if request.in_background.is_none() && background::applies(in_force, &target, request) {
+        let leave =
+            approve::Leave { engine, in_force, request, target: &target, arguments: &arguments, principal: &principal };
+        background::judge(&leave, &pipeline, &call, state).await?;
+        return background::start(&leave, state).await.map(End::of);
+    }
     let gate =
         authorize::authorize(engine, in_force, &pipeline, request, &target, &arguments, &mut call, state).await?;
     let arguments = gate.changed.as_ref().unwrap_or(&arguments);

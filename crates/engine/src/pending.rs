@@ -16,7 +16,7 @@ pub use deliver::{Deliveries, Delivery};
 pub use read::Read;
 pub use settings::PendingSettings;
 pub use suspend::{ResumeError, Suspender, Suspension, SuspensionError};
-pub use user_input::{USER_INPUT_TOOL, UserInput, UserInputDelivery, UserPrompt};
+pub use user_input::{Prompter, Shown, USER_INPUT_TOOL, UserInput, UserInputDelivery, UserPrompt};
 pub use work::{Finished, Origin, PendingError, PendingWork, Started};
 
 use serde::{Deserialize, Serialize};

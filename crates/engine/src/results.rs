@@ -78,16 +78,31 @@ impl ResultReader {
             }
             Err(error) => return ToolResult::error(format!("The kept result cannot be read: {error}.")),
         };
-        let query = shape::SliceQuery {
-            offset: number(&arguments["offset"]),
-            limit: number(&arguments["limit"]),
-            pointer: arguments["pointer"].as_str(),
-            grep: arguments["grep"].as_str(),
-        };
-        match shape::read_slice(&whole, &query) {
-            Ok(text) => ToolResult::text(text),
-            Err(error) => ToolResult::error(error.to_string()),
+        if whole.len() <= AT_ONCE {
+            return slice(&whole, &query(&arguments));
         }
+        // Reading megabytes of JSON takes its time, and other calls need this thread.
+        let reading = tokio::task::spawn_blocking(move || slice(&whole, &query(&arguments)));
+        reading.await.unwrap_or_else(|error| ToolResult::error(format!("The kept result cannot be read: {error}.")))
+    }
+}
+
+/// Kept results up to this size are read where they are asked for, bytes.
+const AT_ONCE: usize = 256 * 1024;
+
+fn query(arguments: &Value) -> shape::SliceQuery<'_> {
+    shape::SliceQuery {
+        offset: number(&arguments["offset"]),
+        limit: number(&arguments["limit"]),
+        pointer: arguments["pointer"].as_str(),
+        grep: arguments["grep"].as_str(),
+    }
+}
+
+fn slice(whole: &str, query: &shape::SliceQuery<'_>) -> ToolResult {
+    match shape::read_slice(whole, query) {
+        Ok(text) => ToolResult::text(text),
+        Err(error) => ToolResult::error(error.to_string()),
     }
 }
 

@@ -106,6 +106,11 @@ impl Asker for Client {
         "client"
     }
 
+    // Questions go out on the way that the call came in on, and end with it.
+    fn outlives_call(&self) -> bool {
+        false
+    }
+
     fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Result<Answer, AskError>> {
         Box::pin(async move {
             match self.0.elicit(&question(request)).await {
@@ -129,6 +134,10 @@ impl Asker for Resending {
 
     fn ask<'a>(&'a self, _request: &'a ApprovalRequest) -> BoxFuture<'a, Result<Answer, AskError>> {
         Box::pin(std::future::ready(Err(AskError::Later)))
+    }
+
+    fn outlives_call(&self) -> bool {
+        false
     }
 }
 

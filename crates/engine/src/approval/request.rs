@@ -161,6 +161,11 @@ pub trait Asker: Send + Sync + 'static {
     /// Puts the question and waits for the answer. Dropping the future takes the question back. The caller limits how
     /// long it takes.
     fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Result<Answer, AskError>>;
+    /// Whether questions can still be put through it when the caller has its reply, by the part of a call that goes on in
+    /// the background. Where they cannot, that call asks before it goes there.
+    fn outlives_call(&self) -> bool {
+        true
+    }
 }
 
 /// Why there is no answer. All of them deny; they differ in what the record says and in whether the request stays open.

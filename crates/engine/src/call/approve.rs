@@ -137,7 +137,7 @@ impl Leave<'_> {
     }
 
     /// By whose leave the call runs; the use of an approval is still to be taken.
-    async fn allowed(
+    pub(super) async fn allowed(
         &self,
         decision: &Decision,
         assessment: &Assessment,

@@ -1,17 +1,21 @@
-//! Background: a tool that does not block answers with a handle at once; the call itself goes its whole way behind it, and
-//! what comes of it is delivered as a follow-up.
+//! Background: a tool that does not block answers with a handle once nothing stands against the call; the call itself goes
+//! its whole way behind it, and what comes of it is delivered as a follow-up.
+//!
+//! Guards and policies judge twice: here, so that a refusal is told to the caller at once, and again when the call begins.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use toolcrib_core::{Source, Tool, ToolResult, args::Arguments};
+use toolcrib_core::{Source, Tool, ToolResult, args::canonical, permission::Effect};
 
-use super::{CallRequest, Progressing, Stop, resolve::Target};
+use super::{CallRequest, Progressing, Stop, approve::Leave, resolve::Target};
 use crate::{
     backend::BoxFuture,
     engine::{Engine, InForce},
     event::{Door, Outcome},
     identity::Principal,
+    intercept::{Intercepted, Pipeline},
     pending::{Finished, Origin},
+    permission::Decision,
 };
 
 /// Whether the tool runs in the background: local configuration says so, or a tool that is believed does.
@@ -30,13 +34,43 @@ fn says_so(tool: &Tool) -> bool {
     matches!(tool.source(), Source::Builtin | Source::Plugin(_)) && tool.definition()["blocking"] == false
 }
 
-pub(super) async fn start(
-    engine: &Engine,
-    request: &CallRequest,
-    target: &Target,
-    arguments: &Arguments,
+/// Judges the call before it goes to the background. Whatever stands against it ends it here, in the caller's own call; so
+/// does a question that only this call can put, or that nobody can be asked.
+pub(super) async fn judge(
+    leave: &Leave<'_>,
+    pipeline: &Pipeline,
+    call: &Intercepted<'_>,
     state: &mut Progressing,
-) -> Result<ToolResult, Stop> {
+) -> Result<(), Stop> {
+    let target = leave.target;
+    if let Err(refused) = pipeline.guards(call).await {
+        state.evidence.authority = Some(format!("interceptor {}", refused.hook));
+        return Err(Stop::denied(&target.exposed, &refused.reason).because(refused.reason));
+    }
+    let assessment = leave.in_force.chain.assess(&target.tool, &target.exposed);
+    state.mutating = assessment.effect != Effect::ReadOnly;
+    let decision = leave.in_force.chain.decide(&leave.question(&assessment, state)).await;
+    let asker = leave.request.asker.as_ref().or(leave.engine.asker());
+    if matches!(decision, Decision::Ask { .. }) && asker.is_some_and(|asker| asker.outlives_call()) {
+        // The person is asked while nobody waits.
+        return Ok(());
+    }
+    let digest = canonical::digest(&leave.arguments.raw);
+    state.evidence.definition = Some(target.tool.hash());
+    state.evidence.arguments = Some(digest);
+    leave.allowed(&decision, &assessment, digest, state).await.map(drop)
+}
+
+/// Whether local configuration says how long the tool may take.
+fn has_time(in_force: &InForce, target: &Target) -> bool {
+    let limits = &in_force.settings.limits;
+    let groups = &in_force.settings.permissions.groups;
+    limits.source_timeouts.contains_key(target.tool.source())
+        || limits.tool_timeouts.iter().any(|(selector, _)| selector.matches(&target.tool, &target.exposed, groups))
+}
+
+pub(super) async fn start(leave: &Leave<'_>, state: &mut Progressing) -> Result<ToolResult, Stop> {
+    let Leave { engine, request, target, arguments, .. } = *leave;
     let Some(pending) = engine.pending() else {
         return Err(Stop::told(
             Outcome::Unavailable,
@@ -51,10 +85,18 @@ pub(super) async fn start(
     // The caller's call ends now; what it gives up later is the placeholder, not the work.
     inner.cancel = tokio_util::sync::CancellationToken::new();
     inner.progress = None;
+    inner.asker = inner.asker.filter(|asker| asker.outlives_call());
+    if inner.timeout.is_none() && !has_time(leave.in_force, target) {
+        inner.timeout = Some(match pending.time() {
+            Duration::ZERO => Duration::MAX,
+            time => time,
+        });
+    }
     let origin = origin(engine, request, &target.tool, &target.exposed, state);
-    let (cancel, timeout) = (inner.cancel.clone(), inner.timeout);
+    let cancel = inner.cancel.clone();
     let work = whole(engine.clone(), inner);
-    match pending.start(origin, cancel, timeout, work).await {
+    // The call keeps its own time, which begins when it runs: waiting for a person does not use it up.
+    match pending.start(origin, cancel, Some(Duration::ZERO), work).await {
         Ok(started) => {
             state.pending = Some(started.pending.handle);
             state.goes_on = true;
@@ -101,8 +143,13 @@ pub(super) async fn suspended(
     let origin = origin(engine, request, tool, &state.name, state);
     match pending.suspend(origin, suspension).await {
         Ok(piece) => {
+            let note = format!(
+                "The call waits for an answer from outside. What comes of it is read with {} and the handle {}.",
+                crate::results::READ_TOOL,
+                piece.handle
+            );
             state.pending = Some(piece.handle);
-            result
+            toolcrib_core::shape::append_note(&result, &note)
         }
         Err(error) => ToolResult::error(format!(
             "The tool waits for an answer from outside, but the call cannot be held: {error}."

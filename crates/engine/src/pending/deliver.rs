@@ -1,6 +1,6 @@
 //! Giving finished work to whoever continues the conversation: in batches, each result exactly once.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 use serde_json::{Value, value::RawValue};
@@ -87,10 +87,16 @@ pub(super) fn is_for(listener: &Principal, piece: &Principal) -> bool {
 /// The results of background calls for one listener, as they come. Results that nobody listened for are kept and come
 /// first. Several listeners for the same principal share: each result goes to one of them.
 ///
-/// Results of background calls in another process come with the next change in this one.
+/// Results of background calls in another process come with the next change in this one, or with the next
+/// [`Deliveries::within`].
+///
+/// A result counts as delivered when it is taken out of the store. It can be read by its handle after that too, for as
+/// long as it is kept, so one that was taken and then lost on its way is not gone.
 pub struct Deliveries {
     inner: Arc<Inner>,
     listener: Principal,
+    // Also what came back for suspended calls and was left for their callers.
+    replies: bool,
     changes: watch::Receiver<u64>,
     // What was taken from the store and not yet given out, also by a `next` that was dropped half-way.
     taken: Arc<Mutex<Vec<Delivery>>>,
@@ -100,29 +106,60 @@ impl PendingWork {
     /// Listens for a principal: everything of its tenant and user, narrowed by agent and session where it has them.
     pub fn deliveries(&self, listener: Principal) -> Deliveries {
         let mut listeners = self.inner.listeners.lock();
-        let changes = listeners.entry(owner_of(&listener)).or_default().subscribe();
+        let listening = listeners.entry(owner_of(&listener)).or_default();
+        listening.who.push(listener.clone());
+        let changes = listening.changes.subscribe();
         drop(listeners);
-        Deliveries { inner: self.inner.clone(), listener, changes, taken: Arc::default() }
+        Deliveries { inner: self.inner.clone(), listener, replies: false, changes, taken: Arc::default() }
     }
 }
 
+/// How often [`Deliveries::within`] looks for what other processes finished.
+const OTHERS: Duration = Duration::from_secs(1);
+/// What is given out at once, bytes of results; one result always is.
+const MAX_BATCH: usize = 8 * 1024 * 1024;
+
 impl Deliveries {
+    /// The same, with what came back for suspended calls by [`PendingWork::reply`].
+    #[must_use]
+    pub fn with_replies(mut self) -> Self {
+        self.replies = true;
+        self
+    }
+
     /// The next results, at least one, oldest first. Waits for more that still run, but no longer than the batch window,
     /// and not at all when nothing runs any more. May be dropped and called again; nothing is lost by that.
     pub async fn next(&mut self) -> Result<Vec<Delivery>, StoreError> {
+        self.until(None).await
+    }
+
+    /// The same within a time: none when nothing came. What is there already is given without any time too.
+    pub async fn within(&mut self, wait: Duration) -> Result<Vec<Delivery>, StoreError> {
+        self.until(Some(Instant::now() + wait)).await
+    }
+
+    async fn until(&mut self, end: Option<Instant>) -> Result<Vec<Delivery>, StoreError> {
         loop {
             self.changes.borrow_and_update();
             if let Some(taken) = self.given() {
                 return Ok(taken);
             }
             if !self.finished().await?.is_empty() {
-                self.batch().await;
+                self.batch(end).await;
                 self.take(self.finished().await?).await;
                 if let Some(taken) = self.given() {
                     return Ok(taken);
                 }
             }
-            if self.changes.changed().await.is_err() {
+            let now = Instant::now();
+            let closed = match end {
+                Some(end) if now >= end => return Ok(Vec::new()),
+                Some(end) => {
+                    matches!(tokio::time::timeout_at(end.min(now + OTHERS), self.changes.changed()).await, Ok(Err(_)))
+                }
+                None => self.changes.changed().await.is_err(),
+            };
+            if closed {
                 // The listener's entry lives as long as it does.
                 std::future::pending::<()>().await;
             }
@@ -140,19 +177,29 @@ impl Deliveries {
             let filter = PendingFilter {
                 owner: Some(owner_of(&self.listener)),
                 state: Some(state),
-                // A suspended call's result goes to whoever resumes it.
-                kind: Some(PendingKind::Background),
+                // A suspended call's result goes to whoever resumes it, unless it was left for its caller.
+                kind: (!self.replies).then_some(PendingKind::Background),
                 limit: 1_000,
             };
             found.extend(self.inner.store.list_pending(filter, self.inner.now()).await?);
         }
         found.retain(|piece| is_for(&self.listener, &piece.principal));
         found.sort_by_key(|piece| piece.created_at_ms);
+        let mut room = MAX_BATCH;
+        let fits = |piece: &Pending| {
+            let bytes = piece.result.as_ref().map_or(0, String::len);
+            let fits = bytes <= room || room == MAX_BATCH;
+            room = room.saturating_sub(bytes.max(1));
+            fits
+        };
+        let fitting = found.iter().map(fits).take_while(|fits| *fits).count();
+        found.truncate(fitting);
         Ok(found)
     }
 
-    async fn batch(&mut self) {
-        let until = Instant::now() + self.inner.settings.load().batch_window;
+    async fn batch(&mut self, end: Option<Instant>) {
+        let window = Instant::now() + self.inner.settings.load().batch_window;
+        let until = end.map_or(window, |end| end.min(window));
         while self.inner.running_for(&self.listener) > 0 {
             tokio::select! {
                 () = tokio::time::sleep_until(until) => return,
@@ -164,7 +211,7 @@ impl Deliveries {
     /// Marks pieces as delivered. On a task of its own: if this future is dropped, what was marked is not lost.
     async fn take(&self, pieces: Vec<Pending>) {
         let (inner, taken, owner) = (self.inner.clone(), self.taken.clone(), owner_of(&self.listener));
-        let marking = tokio::spawn(async move {
+        let marking = async move {
             for piece in pieces {
                 match inner.store.deliver(&piece.handle, inner.now()).await {
                     Ok(true) => taken.lock().push(Delivery::of(piece)),
@@ -175,9 +222,12 @@ impl Deliveries {
                 }
             }
             inner.changed(&owner);
-        });
-        // It does not panic; if the runtime ends, so does everything.
-        let _ = marking.await;
+        };
+        match tokio::runtime::Handle::try_current() {
+            // It does not panic; if the runtime ends, so does everything.
+            Ok(runtime) => drop(runtime.spawn(marking).await),
+            Err(_) => marking.await,
+        }
     }
 }
 
@@ -185,8 +235,11 @@ impl Drop for Deliveries {
     fn drop(&mut self) {
         let mut listeners = self.inner.listeners.lock();
         let owner = owner_of(&self.listener);
-        // Its own receiver still counts.
-        if listeners.get(&owner).is_some_and(|listener| listener.receiver_count() <= 1) {
+        let Some(listening) = listeners.get_mut(&owner) else { return };
+        if let Some(at) = listening.who.iter().position(|who| *who == self.listener) {
+            listening.who.swap_remove(at);
+        }
+        if listening.who.is_empty() {
             listeners.remove(&owner);
         }
     }

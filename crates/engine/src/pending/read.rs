@@ -21,10 +21,10 @@ impl Read {
     pub fn into_result(self) -> ToolResult {
         match self {
             Self::Waiting(piece) if piece.kind == PendingKind::Suspended => {
-                ToolResult::text(format!("{} still waits to be continued from outside.", piece.exposed))
+                ToolResult::text(format!("{} still waits for its answer. Read it again later.", piece.exposed))
             }
             Self::Waiting(piece) => ToolResult::text(format!(
-                "{} is still running. Its result will come by itself; there is no need to ask again.",
+                "{} is still running. Go on with something else, and read it again later.",
                 piece.exposed
             )),
             Self::Done(delivery) => delivery.result,
@@ -39,7 +39,7 @@ impl Read {
 impl PendingWork {
     /// Reads a piece of this principal's tenant and user; `None` when there is none, or it is somebody else's.
     ///
-    /// Whoever reads a background result has it: it is not delivered once more as a follow-up. It can be read again.
+    /// Whoever reads a result has it: it is not delivered once more as a follow-up. It can be read again.
     pub async fn read(&self, handle: &str, principal: &Principal) -> Result<Option<Read>, StoreError> {
         let now = self.inner.now();
         let Some(piece) = self.inner.store.pending(handle, now).await? else { return Ok(None) };
@@ -49,11 +49,11 @@ impl PendingWork {
         let read = match piece.state {
             PendingState::Waiting => Read::Waiting(piece),
             PendingState::Expired => Read::Expired(piece),
-            PendingState::Ready | PendingState::Lost if piece.kind == PendingKind::Background => {
+            PendingState::Ready | PendingState::Lost => {
                 self.inner.store.deliver(handle, now).await?;
                 Read::Done(Delivery::of(piece))
             }
-            PendingState::Ready | PendingState::Lost | PendingState::Delivered => Read::Done(Delivery::of(piece)),
+            PendingState::Delivered => Read::Done(Delivery::of(piece)),
         };
         Ok(Some(read))
     }

@@ -5,8 +5,9 @@ use std::time::Duration;
 /// How long, how many, how large.
 #[derive(Clone, Debug)]
 pub struct PendingSettings {
-    /// How long a background call may run, unless it has a limit of its own; zero is no limit. Default 300 s. Whatever
-    /// is set, work is ended when its record expires (see [`PendingSettings::suspension_ttl`]).
+    /// How long a background call may run, unless it has a limit of its own; zero is no limit. Default 300 s. Time spent
+    /// waiting for a person does not count, and no call of an engine gets more than its `max_timeout`. Whatever is set,
+    /// work is ended when its record expires (see [`PendingSettings::suspension_ttl`]).
     pub timeout: Duration,
     /// How long finished results wait for others that still run, to be delivered together. Default 500 ms.
     pub batch_window: Duration,

@@ -10,8 +10,9 @@ use toolcrib_core::ToolResult;
 use super::Finished;
 use crate::{backend::BoxFuture, event::Outcome};
 
-/// How long work may take to notice that it is over.
-pub(super) const GRACE: Duration = Duration::from_millis(500);
+/// How long work may take to notice that it is over. Longer than a call gives its backend for the same, so that the call
+/// ends by itself, and is recorded as what it was.
+pub(super) const GRACE: Duration = Duration::from_secs(2);
 
 enum Over {
     Late,

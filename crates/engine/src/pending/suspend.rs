@@ -7,8 +7,9 @@ use serde_json::Value;
 use toolcrib_core::ToolResult;
 
 use super::{
-    Delivery, Origin, Pending, PendingError, PendingKind, PendingState, PendingWork, ResumeAs, settings::millis,
-    work::new_handle,
+    Delivery, Origin, Pending, PendingError, PendingKind, PendingState, PendingWork, Prompter, ResumeAs,
+    settings::millis,
+    work::{new_handle, owner_of},
 };
 use crate::store::StoreError;
 
@@ -80,11 +81,18 @@ pub enum SuspensionError {
 
 /// The cell a tool signals through. Clones share it; give calls of one turn the same one, and the first of them to signal
 /// wins (oneringai case 125). The default refuses, and costs nothing.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Suspender {
     cell: Option<Arc<Mutex<Cell>>>,
     /// The call that signals through this clone; 0 where that is not known.
     call: u64,
+    prompter: Option<Arc<dyn Prompter>>,
+}
+
+impl std::fmt::Debug for Suspender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Suspender").field("cell", &self.cell).field("call", &self.call).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -98,7 +106,19 @@ enum Cell {
 impl Suspender {
     /// A cell that takes one signal.
     pub fn accepting() -> Self {
-        Self { cell: Some(Arc::default()), call: 0 }
+        Self { cell: Some(Arc::default()), call: 0, prompter: None }
+    }
+
+    /// The same with a way to a person during the call, for which a tool need not wait outside of it.
+    #[must_use]
+    pub fn asking_through(mut self, prompter: Arc<dyn Prompter>) -> Self {
+        self.prompter = Some(prompter);
+        self
+    }
+
+    /// The way to a person during the call.
+    pub fn prompter(&self) -> Option<&Arc<dyn Prompter>> {
+        self.prompter.as_ref()
     }
 
     /// Whether a signal would be taken.
@@ -120,7 +140,7 @@ impl Suspender {
 
     /// The same cell in the hands of one call's tool, so that another call of the turn does not take its signal.
     pub(crate) fn of_call(&self, call: u64) -> Self {
-        Self { cell: self.cell.clone(), call }
+        Self { cell: self.cell.clone(), call, prompter: self.prompter.clone() }
     }
 
     /// Takes the signal if it is this call's.
@@ -195,6 +215,29 @@ impl PendingWork {
         };
         self.inner.store.open(pending.clone(), settings.most, now).await?;
         Ok(pending)
+    }
+
+    /// Keeps what came back for the oldest call that waits under a correlation id, and leaves it for the call's own side:
+    /// it is read by its handle, or delivered to [`super::Deliveries::with_replies`]. Only the first reply counts.
+    pub async fn reply(&self, tenant: &str, correlation: &str, payload: ToolResult) -> Result<Pending, ResumeError> {
+        let now = self.inner.now();
+        let found = self.inner.store.by_correlation(tenant, correlation, now).await?;
+        let mut piece = found.ok_or(ResumeError::Unknown)?;
+        match piece.state {
+            PendingState::Waiting => {}
+            PendingState::Expired => return Err(ResumeError::Expired),
+            PendingState::Ready | PendingState::Delivered | PendingState::Lost => {
+                return Err(ResumeError::AlreadyResumed);
+            }
+        }
+        let text = payload.raw().get().to_owned();
+        if !self.inner.store.settle(&piece.handle, text.clone(), now).await? {
+            return Err(ResumeError::AlreadyResumed);
+        }
+        piece.state = PendingState::Ready;
+        piece.result = Some(text);
+        self.inner.changed(&owner_of(&piece.principal));
+        Ok(piece)
     }
 
     /// Resumes the oldest call that waits under a correlation id, with what came back. Exactly one caller gets the

@@ -1,7 +1,7 @@
 //! `request_user_input`: a built-in tool that hands a prompt to the application and waits for the answer to come back
 //! (oneringai §2.10, case 126).
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
@@ -16,6 +16,9 @@ pub const USER_INPUT_TOOL: &str = "request_user_input";
 /// Longest prompt, in characters.
 const MAX_PROMPT: usize = 8_000;
 
+/// Most characters of a prompt that are kept with the call: within what metadata may take, however they are written.
+const MAX_KEPT_PROMPT: usize = 2_000;
+
 /// What a person is to be shown. Written by a model: it must never be rendered as anything but text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserPrompt {
@@ -28,7 +31,32 @@ pub trait UserInputDelivery: Send + Sync + 'static {
     /// Delivers it and returns the correlation id the answer will come back under. An error fails the call.
     fn deliver<'a>(&'a self, prompt: &'a UserPrompt, context: &'a CallContext)
     -> BoxFuture<'a, Result<String, String>>;
+
+    /// What the model is told of a prompt that was delivered.
+    fn told(&self, _correlation: &str) -> String {
+        "The question was delivered. The answer will come when the user gives it.".to_owned()
+    }
 }
+
+/// A way to show a prompt to a person while the call waits.
+pub trait Prompter: Send + Sync + 'static {
+    /// Shows it and waits for the answer. Dropping the future takes the question back.
+    fn show<'a>(&'a self, prompt: &'a UserPrompt) -> BoxFuture<'a, Shown>;
+}
+
+/// What came of showing a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// The person's answer.
+    Answered(String),
+    /// The person saw it and does not want to answer.
+    Declined,
+    /// It could not be shown, or the way to the person was lost.
+    Unreachable(String),
+}
+
+/// How much of the call's time is kept for delivering a prompt that nobody answered while it was shown.
+const RESERVE: Duration = Duration::from_secs(2);
 
 /// The tool.
 #[derive(Clone)]
@@ -68,15 +96,16 @@ impl UserInput {
         })
     }
 
-    /// Runs the tool: delivers the prompt and suspends the call. Every failure is a result with `isError`.
+    /// Runs the tool. Where the caller can show questions the answer is the result; otherwise, and when no answer comes
+    /// while the call lasts, the prompt is delivered and the call suspended. Every failure is a result with `isError`.
     pub async fn run(&self, invocation: &Invocation<'_>, suspender: &Suspender) -> ToolResult {
         match self.ask(invocation, suspender).await {
-            Ok(()) => ToolResult::text("The question was delivered. The answer will come when the user gives it."),
+            Ok(told) => ToolResult::text(told),
             Err(problem) => ToolResult::error(problem),
         }
     }
 
-    async fn ask(&self, invocation: &Invocation<'_>, suspender: &Suspender) -> Result<(), String> {
+    async fn ask(&self, invocation: &Invocation<'_>, suspender: &Suspender) -> Result<String, String> {
         let arguments: Value = serde_json::from_str(invocation.arguments.get()).unwrap_or_default();
         let text = arguments["prompt"].as_str().unwrap_or_default();
         if text.trim().is_empty() {
@@ -85,6 +114,22 @@ impl UserInput {
         if text.chars().count() > MAX_PROMPT {
             return Err(format!("The question is too long: at most {MAX_PROMPT} characters."));
         }
+        let (prompt, context) = (UserPrompt { text: text.to_owned() }, invocation.context);
+        if let Some(prompter) = suspender.prompter() {
+            let shown = AssertUnwindSafe(async { prompter.show(&prompt).await }).catch_unwind();
+            let until = context.deadline.checked_sub(RESERVE).unwrap_or(context.deadline);
+            tokio::select! {
+                biased;
+                shown = shown => match shown {
+                    Ok(Shown::Answered(answer)) => return Ok(answer),
+                    Ok(Shown::Declined) => return Ok("The user was asked and does not want to answer.".to_owned()),
+                    Ok(Shown::Unreachable(cause)) => tracing::debug!(cause, "a question could not be shown during its call"),
+                    Err(_) => tracing::error!("the code that shows questions panicked"),
+                },
+                () = context.cancel.cancelled() => return Err("The call was cancelled before the question was answered.".to_owned()),
+                () = tokio::time::sleep_until(until) => {}
+            }
+        }
         // Asked before anything is delivered: an answer to a question nobody waits on would be lost.
         if !suspender.is_open() {
             return Err(
@@ -92,7 +137,6 @@ impl UserInput {
                     .to_owned(),
             );
         }
-        let (prompt, context) = (UserPrompt { text: text.to_owned() }, invocation.context);
         let delivering = AssertUnwindSafe(async { self.delivery.deliver(&prompt, context).await }).catch_unwind();
         let correlation = tokio::select! {
             biased;
@@ -104,9 +148,13 @@ impl UserInput {
             () = context.cancel.cancelled() => return Err("The call was cancelled before the question was delivered.".to_owned()),
             () = tokio::time::sleep_until(context.deadline) => return Err("The question could not be delivered in time.".to_owned()),
         };
-        let suspension = Suspension { resume_as: self.resume_as, ..Suspension::new(correlation) };
+        let told = self.delivery.told(&correlation);
+        // The question is kept with the call, so that whoever looks at what waits can read it.
+        let kept: String = prompt.text.chars().take(MAX_KEPT_PROMPT).collect();
+        let metadata = json!({"prompt": kept});
+        let suspension = Suspension { resume_as: self.resume_as, metadata, ..Suspension::new(correlation) };
         match suspender.suspend(suspension) {
-            Ok(true) => Ok(()),
+            Ok(true) => Ok(told),
             Ok(false) => {
                 Err("Another call of this turn waits already, so nobody waits for the answer to this question."
                     .to_owned())

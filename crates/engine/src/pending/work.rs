@@ -91,7 +91,14 @@ pub(super) struct Inner {
     count: watch::Sender<usize>,
     closed: AtomicBool,
     // One entry per owner that somebody listens for; removed with the last listener.
-    pub(super) listeners: Mutex<HashMap<Owner, watch::Sender<u64>>>,
+    pub(super) listeners: Mutex<HashMap<Owner, Listening>>,
+}
+
+/// Those who listen for one owner.
+#[derive(Default)]
+pub(super) struct Listening {
+    pub(super) changes: watch::Sender<u64>,
+    pub(super) who: Vec<Principal>,
 }
 
 struct Running {
@@ -181,12 +188,7 @@ impl PendingWork {
         let opened = self.inner.store.open(pending.clone(), settings.most, now).await;
         unbegun.piece = None;
         opened?;
-        let placeholder = ToolResult::text(format!(
-            "{} has started and runs in the background. Its result will come by itself in a later message; until then, do not call it again for the same purpose. It can also be read with {} and the handle {}.",
-            pending.exposed,
-            crate::results::READ_TOOL,
-            pending.handle
-        ));
+        let placeholder = ToolResult::text(self.inner.placeholder(&pending));
         let (inner, started) = (self.inner.clone(), pending.clone());
         tokio::spawn(async move {
             let finished = supervise(&started.exposed, work, &cancel, limit).await;
@@ -234,6 +236,16 @@ impl PendingWork {
         self.inner.store.list_pending(filter, self.inner.now()).await
     }
 
+    /// How many listen for results.
+    pub fn listeners(&self) -> usize {
+        self.inner.listeners.lock().values().map(|listening| listening.who.len()).sum()
+    }
+
+    /// How long a background call may run; zero is no limit.
+    pub(crate) fn time(&self) -> Duration {
+        self.inner.settings.load().timeout
+    }
+
     /// To be called at start: background work of processes that are gone is marked as lost, and delivered as such to
     /// whoever listens for its owner. Returns the lost pieces.
     pub async fn recover(&self) -> Result<Vec<Pending>, StoreError> {
@@ -263,7 +275,7 @@ impl PendingWork {
     }
 
     /// Starts nothing any more, gives what runs `limit` to end, and cancels the rest, which is recorded as cancelled.
-    /// Returns how many had to be cancelled. Takes at most about two seconds more than `limit`.
+    /// Returns how many had to be cancelled. Takes at most four seconds more than `limit`.
     pub async fn shutdown(&self, limit: Duration) -> usize {
         self.inner.closed.store(true, Ordering::SeqCst);
         if self.wait(limit).await {
@@ -273,7 +285,7 @@ impl PendingWork {
         for cancel in &rest {
             cancel.cancel();
         }
-        self.wait(GRACE + Duration::from_millis(1_500)).await;
+        self.wait(GRACE + Duration::from_secs(2)).await;
         rest.len()
     }
 }
@@ -310,8 +322,27 @@ impl Inner {
 
     /// Wakes the listeners of an owner.
     pub(super) fn changed(&self, owner: &Owner) {
-        if let Some(listener) = self.listeners.lock().get(owner) {
-            listener.send_modify(|change| *change = change.wrapping_add(1));
+        if let Some(listening) = self.listeners.lock().get(owner) {
+            listening.changes.send_modify(|change| *change = change.wrapping_add(1));
+        }
+    }
+
+    /// What the call returns now. That the result comes by itself is said only where somebody is there to bring it.
+    fn placeholder(&self, piece: &Pending) -> String {
+        let listened = self
+            .listeners
+            .lock()
+            .get(&owner_of(&piece.principal))
+            .is_some_and(|listening| listening.who.iter().any(|who| super::deliver::is_for(who, &piece.principal)));
+        let (exposed, reader, handle) = (&piece.exposed, crate::results::READ_TOOL, &piece.handle);
+        if listened {
+            format!(
+                "{exposed} has started and runs in the background. Its result will come by itself in a later message; until then, do not call it again for the same purpose. It can also be read with {reader} and the handle {handle}."
+            )
+        } else {
+            format!(
+                "{exposed} has started and runs in the background. Read its result with {reader} and the handle {handle}; do not call it again for the same purpose."
+            )
         }
     }
 
