@@ -5,10 +5,12 @@
 //! form, and a schema that declares it. What is known is found in the encodings in which it may turn up: base64 at any
 //! alignment, hexadecimal, percent-encoded, JSON-escaped, also one within the other.
 //!
-//! Three strengths, by where the text goes:
+//! By where the text goes:
 //! - [`Redactor::redact_value`] and [`Redactor::redact_text`], for audit, logs and errors: everything.
 //! - [`Redactor::redact_result`], for results on their way to a model: everything but `name=value` in running text,
 //!   which would spoil source code.
+//! - [`Redactor::redact_for_person`], for the person who decides whether a call may run: never anything that could be
+//!   executed.
 
 mod builder;
 mod declared;
@@ -16,6 +18,7 @@ mod encoding;
 mod known;
 mod names;
 mod patterns;
+mod person;
 mod raw;
 mod value;
 
@@ -35,6 +38,8 @@ pub const MASK: &str = "***";
 pub struct Redactor {
     names: Names,
     known: Known,
+    /// Those of the known values that are certainly secrets; `None` = all.
+    certain: Option<Known>,
     patterns: Patterns,
 }
 
@@ -68,6 +73,21 @@ impl Redactor {
     /// Under a secret name everything but booleans and null is masked, whole objects too.
     pub fn redact_value(&self, value: &Value, schema: Option<&Value>) -> Value {
         value::redact(self, value, schema)
+    }
+
+    /// Arguments for the person who decides about them, as JSON text: `raw` without secrets, everything else as written,
+    /// nothing cut. `schema` is the tool's.
+    ///
+    /// Under names such as `command`, `args`, `script` or `code`, at whatever depth, only values that are certainly
+    /// secrets are masked. Elsewhere also what stands under a secret name, what the schema declares and what has the form
+    /// of a secret; but a text that a shell would act on is shown whatever its name, and a form never reaches across
+    /// quotes, blanks, line ends or other signs of a shell. Every mask tells the length: `***[12 characters]`.
+    pub fn redact_for_person(&self, raw: &RawValue, schema: Option<&Value>) -> String {
+        person::redact(self, raw.get(), schema)
+    }
+
+    fn certain(&self) -> &Known {
+        self.certain.as_ref().unwrap_or(&self.known)
     }
 
     /// A text without secrets: for errors, log lines, and JSON as text, which stays JSON.

@@ -70,7 +70,7 @@ impl RedactorBuilder {
     pub fn build(self) -> Result<Redactor, BuildError> {
         let names = Names::new(&self.names);
         let patterns = Patterns::new(&self.names).ok_or(BuildError::Search("forms"))?;
-        Ok(Redactor { known: known(self.values, &names)?, patterns, names })
+        Ok(Redactor { known: known(self.values, &names)?, certain: None, patterns, names })
     }
 }
 
@@ -79,7 +79,14 @@ impl Redactor {
     pub fn with_values<V: Into<String>>(&self, values: impl IntoIterator<Item = V>) -> Result<Redactor, BuildError> {
         let values = values.into_iter().map(Into::into).collect();
         let known = known(values, &self.names)?;
-        Ok(Redactor { known, patterns: self.patterns.clone(), names: self.names.clone() })
+        Ok(Redactor { known, certain: None, patterns: self.patterns.clone(), names: self.names.clone() })
+    }
+
+    /// Says that of the known values only these are certainly secrets. The others (a folder in a server's environment)
+    /// stay out of records, but a person who decides about a call sees them.
+    pub fn certain_of<V: Into<String>>(mut self, values: impl IntoIterator<Item = V>) -> Result<Redactor, BuildError> {
+        self.certain = Some(known(values.into_iter().map(Into::into).collect(), &self.names)?);
+        Ok(self)
     }
 }
 

@@ -53,6 +53,11 @@ impl<'s> Declared<'s> {
         self.root.is_some() && self.left.get() == 0
     }
 
+    /// Whether the steps are used up, so that [`Self::spread`] takes everything for a secret.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.left.get() == 0
+    }
+
     /// The schemas that apply to a property.
     pub(super) fn property(&self, schemas: &[&'s Value], name: &str) -> Vec<&'s Value> {
         let mut found = Vec::new();

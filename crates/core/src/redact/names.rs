@@ -160,7 +160,7 @@ fn is_strong_end(part: &str) -> bool {
 }
 
 /// The parts of a name in lower case, without digits at their ends.
-fn parts(name: &str) -> Vec<String> {
+pub(super) fn parts(name: &str) -> Vec<String> {
     let chars: Vec<char> = name.chars().collect();
     let mut parts = vec![String::new()];
     for (i, &char) in chars.iter().enumerate() {

@@ -7,6 +7,8 @@ use regex::{Captures, Regex};
 
 use super::names::Names;
 
+mod person;
+
 /// Whole secrets that their beginning tells, with at least one digit in them.
 const TOKENS: &str = r"(?x)
     \b(?: sk-[A-Za-z0-9_-]{16,}
@@ -77,6 +79,10 @@ impl Patterns {
 
     /// Adds what stands behind the name of a secret: `password=…`, `"token": "…"`, `Authorization: …`.
     pub(super) fn find_named(&self, text: &str, names: &Names, found: &mut Vec<Range<usize>>) {
+        self.each_named(text, names, value_at, found);
+    }
+
+    fn each_named(&self, text: &str, names: &Names, value_at: ValueAt, found: &mut Vec<Range<usize>>) {
         let mut at = 0;
         while let Some(captures) = self.named.captures_at(text, at) {
             let (Some(whole), Some(name)) = (captures.get(0), captures.get(1)) else { return };
@@ -92,6 +98,9 @@ impl Patterns {
         }
     }
 }
+
+/// Tells where a value is: of a text, from where on, behind which name and sign, and whether blanks follow the sign.
+type ValueAt = fn(&str, usize, &str, &str, bool) -> Range<usize>;
 
 /// Where the value is that begins at `at`.
 fn value_at(text: &str, at: usize, name: &str, sign: &str, spaced: bool) -> Range<usize> {

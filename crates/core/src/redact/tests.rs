@@ -1,4 +1,5 @@
 mod canary;
+mod person;
 
 use serde_json::{Value, json};
 
