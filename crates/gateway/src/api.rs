@@ -25,6 +25,9 @@ pub struct ApiCaller {
     pub operator: bool,
 }
 
+/// Longest wait for deliveries, milliseconds.
+pub const MAX_WAIT_MS: u64 = 30_000;
+
 /// What is asked for.
 #[derive(Debug)]
 pub enum ApiRequest {
@@ -65,8 +68,20 @@ pub enum ApiRequest {
     Resume {
         /// What the outside knows it by.
         correlation: String,
-        /// The result: a text, or a tool result.
-        payload: Value,
+        /// The exact text of the result: a text, a tool result, or any other value.
+        payload: Box<RawValue>,
+    },
+    /// `GET /v1/deliveries?wait_ms=&session=`: own results that came after their calls, each once.
+    Deliveries {
+        /// How long to wait for the first, at most [`MAX_WAIT_MS`].
+        wait_ms: u64,
+        /// Only of this conversation's calls.
+        session: Option<String>,
+    },
+    /// `DELETE /v1/pending/HANDLE`: own work is given up.
+    Cancel {
+        /// The work's handle.
+        handle: String,
     },
     /// `GET /v1/stats` (operators)
     Stats,

@@ -1,8 +1,8 @@
 //! What requests of the JSON API mean: the same engine, the same call path.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 use toolcrib_core::{
     ToolResult,
     bridge::{BridgeError, describe_reply, read_describe},
@@ -12,11 +12,11 @@ use toolcrib_engine::{
     BoxFuture, CallReply, CallRequest, Door, Identity, Outcome,
     approval::{Answer, AnswerError, AnswerOutcome, Approvals, RequestFilter, RequestState, Responder},
     journal::JournalFilter,
-    pending::{PendingWork, ResumeError},
+    pending::{PendingWork, ResumeError, Suspender},
 };
 use toolcrib_gateway::api::{ApiCall, ApiCaller, ApiReply, ApiRequest, ApiService};
 
-use crate::{callers::now_ms, commands, evidence, world::World};
+use crate::{callers::now_ms, commands, deliveries, evidence, world::World};
 
 /// Most records, requests and grants in one answer.
 const LIMIT: usize = 1_000;
@@ -67,6 +67,19 @@ impl Api {
             ApiRequest::Pending => {
                 let principal = toolcrib_engine::Principal::of(&scope, &Identity::default());
                 Ok(found(&self.pending()?.list(&principal).await.map_err(store)?))
+            }
+            ApiRequest::Deliveries { wait_ms, session } => {
+                let identity = Identity { session, ..Identity::default() };
+                let listener = toolcrib_engine::Principal::of(&scope, &identity);
+                deliveries::next(self.pending()?, listener, Duration::from_millis(wait_ms)).await.map_err(store)
+            }
+            ApiRequest::Cancel { handle } => {
+                let principal = toolcrib_engine::Principal::of(&scope, &Identity::default());
+                if self.pending()?.cancel(&handle, &principal).await.map_err(store)? {
+                    Ok(ApiReply::json(200, &json!({"cancelled": true})))
+                } else {
+                    Err(gone("unfinished work"))
+                }
             }
             ApiRequest::Resume { correlation, payload } => self.resume(&scope.tenant, &correlation, payload).await,
             ApiRequest::Approvals { state, limit } => {
@@ -135,7 +148,8 @@ impl Api {
             ..Identity::default()
         });
         request.idempotency_key = call.idempotency_key;
-        request.timeout = call.timeout_ms.map(std::time::Duration::from_millis);
+        request.timeout = call.timeout_ms.map(Duration::from_millis);
+        request.suspender = Suspender::accepting();
         request.cancel = call.cancel;
         let report = self.world.engine.call_report(request).await;
         let unknown = report.tool.is_none() && report.outcome == Outcome::Invalid && names_no_tool(&report.reply);
@@ -209,17 +223,10 @@ impl Api {
         }
     }
 
-    async fn resume(&self, tenant: &str, correlation: &str, payload: Value) -> Result<ApiReply, ApiReply> {
-        let result = match payload {
-            Value::String(text) => ToolResult::text(text),
-            Value::Object(_) if payload.get("content").is_some() => ToolResult::from_value(&payload),
-            other => ToolResult::structured(&other),
-        };
-        match self.pending()?.resume(tenant, correlation, result).await {
-            Ok(delivery) => Ok(ApiReply::json(
-                200,
-                &json!({"handle": delivery.handle, "tool": delivery.tool, "message": delivery.message()}),
-            )),
+    async fn resume(&self, tenant: &str, correlation: &str, payload: Box<RawValue>) -> Result<ApiReply, ApiReply> {
+        let result = deliveries::payload(payload).map_err(|error| ApiReply::error(400, "not_read", error))?;
+        match self.pending()?.reply(tenant, correlation, result).await {
+            Ok(piece) => Ok(ApiReply::json(200, &json!({"handle": piece.handle, "tool": piece.tool}))),
             Err(ResumeError::Store(error)) => Err(store(error)),
             Err(error @ ResumeError::Unknown) => Err(ApiReply::error(404, "unknown", error.to_string())),
             Err(error) => Err(ApiReply::error(409, "settled", error.to_string())),

@@ -1,4 +1,4 @@
-//! The built-in source: the tools of `connect`, and the reader of kept results.
+//! The built-in source: the tools of `connect`, the reader of kept results, and questions to the user.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,8 +12,11 @@ use toolcrib_connect::{
 use toolcrib_core::{Source, SourceState, ToolResult};
 use toolcrib_engine::{
     Backend, BoxFuture, Hub, Invocation, InvokeError, KeyValueStore, SourceOptions,
+    pending::{USER_INPUT_TOOL, UserInput},
     results::{self, ResultReader},
 };
+
+use crate::prompt::Desk;
 
 /// Networks that `builtin.fetch.allow_private` opens. Link-local addresses, where clouds keep credentials, stay closed.
 const PRIVATE_NETWORKS: [&str; 6] =
@@ -30,8 +33,11 @@ pub(crate) fn prepare(
     let mut definitions = vec![results::definition()];
     if config.enabled {
         definitions.extend(builtins.definitions().into_iter().filter(|definition| is_enabled(definition, config)));
+        if config.user_input.enabled {
+            definitions.push(UserInput::definition());
+        }
     }
-    let backend = Arc::new(Builtin { builtins, results });
+    let backend = Arc::new(Builtin { builtins, results, user_input: UserInput::new(Arc::new(Desk)) });
     Ok(move |hub: &Hub| {
         hub.replace(Source::Builtin, SourceOptions::default(), backend, SourceState::Ready, definitions);
     })
@@ -81,12 +87,19 @@ fn is_enabled(definition: &Value, config: &BuiltinConfig) -> bool {
 struct Builtin {
     builtins: Builtins,
     results: ResultReader,
+    user_input: UserInput,
 }
 
 impl Backend for Builtin {
     fn invoke<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolResult, InvokeError>> {
         if invocation.tool.name() == results::READ_TOOL {
             return Box::pin(async move { Ok(self.results.read(&invocation).await) });
+        }
+        if invocation.tool.name() == USER_INPUT_TOOL {
+            return Box::pin(async move {
+                let suspender = &invocation.context.suspender;
+                Ok(self.user_input.run(&invocation, suspender).await)
+            });
         }
         self.builtins.invoke(invocation)
     }

@@ -13,7 +13,7 @@ use toolcrib_mcp::{
     wire::RpcError,
 };
 
-use crate::{asker, callers::Callers, evidence, seal::Seal};
+use crate::{asker, callers::Callers, evidence, prompt, seal::Seal};
 
 /// What every client is told. Fixed text: it is part of the prompt prefix that clients cache.
 const INSTRUCTIONS: &str = "This server gathers the tools of several servers. Only a few are listed; the others are found with tool_search, \
@@ -125,6 +125,7 @@ impl ToolService for EngineService {
                 ..Identity::default()
             });
             request.asker = if self.callers.may_ask() { asker::of_client(&call.asking) } else { None };
+            request.suspender = prompt::suspender(&call.asking, self.callers.may_ask());
             request.cancel = call.cancel;
             request.progress = call.progress;
             request.meta = call.meta;

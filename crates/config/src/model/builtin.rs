@@ -22,6 +22,8 @@ pub struct BuiltinConfig {
     pub time: TimeConfig,
     /// A small persistent map.
     pub kv: KeyValueConfig,
+    /// Asking the user a question.
+    pub user_input: UserInputConfig,
 }
 
 impl Default for BuiltinConfig {
@@ -33,6 +35,7 @@ impl Default for BuiltinConfig {
             fetch: FetchConfig::default(),
             time: TimeConfig::default(),
             kv: KeyValueConfig::default(),
+            user_input: UserInputConfig::default(),
         }
     }
 }
@@ -127,6 +130,16 @@ impl Default for KeyValueConfig {
     fn default() -> Self {
         Self { enabled: true, max_value_bytes: 65_536, max_keys: 10_000 }
     }
+}
+
+/// Asking the user a question (`request_user_input`). Where the client can show questions the answer is the tool's result;
+/// otherwise the call waits, for up to seven days, until `toolcrib approvals reply ID TEXT` or `POST /v1/resume/ID` answers.
+/// Off unless enabled: it needs somebody who answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct UserInputConfig {
+    /// Whether the tool is there.
+    pub enabled: bool,
 }
 
 impl BuiltinConfig {

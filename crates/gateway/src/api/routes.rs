@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use tokio_util::sync::CancellationToken;
 
-use super::{ApiCall, ApiCaller, ApiReply, ApiRequest, ApiService};
+use super::{ApiCall, ApiCaller, ApiReply, ApiRequest, ApiService, MAX_WAIT_MS};
 use crate::{
     guard::{Operator, Principal, single},
     settings::GatewaySettings,
@@ -41,6 +41,8 @@ pub(crate) fn routes(service: Arc<dyn ApiService>, settings: Arc<GatewaySettings
         .route("/v1/assemble", post(assemble))
         .route("/v1/call", post(call))
         .route("/v1/pending", get(pending))
+        .route("/v1/pending/{handle}", delete(cancel))
+        .route("/v1/deliveries", get(deliveries))
         .route("/v1/approvals", get(approvals))
         .route("/v1/approvals/{id}", post(answer))
         .route("/v1/grants", get(grants))
@@ -56,12 +58,25 @@ pub(crate) fn routes(service: Arc<dyn ApiService>, settings: Arc<GatewaySettings
 
 impl Api {
     async fn ask(&self, who: &Who, request: ApiRequest) -> Response {
-        let caller = ApiCaller { principal: who.0.0.0.as_ref().map(ToString::to_string), operator: who.1.0.0 };
+        let caller = ApiCaller {
+            principal: who.0.0.0.as_ref().map(ToString::to_string),
+            operator: who.1.0.0,
+        };
         let metrics = matches!(request, ApiRequest::Metrics);
         let reply = self.service.answer(&caller, request).await;
-        let kind = if metrics { "text/plain; version=0.0.4; charset=utf-8" } else { "application/json" };
-        let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        (status, [(header::CONTENT_TYPE, HeaderValue::from_static(kind))], Body::from(reply.body)).into_response()
+        let kind = if metrics {
+            "text/plain; version=0.0.4; charset=utf-8"
+        } else {
+            "application/json"
+        };
+        let status =
+            StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        (
+            status,
+            [(header::CONTENT_TYPE, HeaderValue::from_static(kind))],
+            Body::from(reply.body),
+        )
+            .into_response()
     }
 
     /// Only operators: a model that can call tools must not be able to answer for a person.
@@ -73,24 +88,47 @@ impl Api {
     }
 
     async fn body(&self, request: Request) -> Result<Bytes, ApiReply> {
-        let json = single(request.headers(), &header::CONTENT_TYPE).ok().flatten().is_some_and(|kind| {
-            kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
-        });
+        let json = single(request.headers(), &header::CONTENT_TYPE)
+            .ok()
+            .flatten()
+            .is_some_and(|kind| {
+                kind.split(';')
+                    .next()
+                    .unwrap_or_default()
+                    .trim()
+                    .eq_ignore_ascii_case("application/json")
+            });
         if !json {
-            return Err(ApiReply::error(415, "not_json", "send JSON, with Content-Type: application/json"));
+            return Err(ApiReply::error(
+                415,
+                "not_json",
+                "send JSON, with Content-Type: application/json",
+            ));
         }
         let limit = self.settings.max_body;
         let reading = to_bytes(request.into_body(), limit);
         match tokio::time::timeout(self.settings.body_timeout, reading).await {
             Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(_)) => {
-                Err(ApiReply::error(413, "too_large", format!("the body is larger than {limit} bytes or broke off")))
-            }
-            Err(_) => Err(ApiReply::error(408, "too_slow", "the body did not arrive in time")),
+            Ok(Err(_)) => Err(ApiReply::error(
+                413,
+                "too_large",
+                format!("the body is larger than {limit} bytes or broke off"),
+            )),
+            Err(_) => Err(ApiReply::error(
+                408,
+                "too_slow",
+                "the body did not arrive in time",
+            )),
         }
     }
 
     async fn value(&self, request: Request) -> Result<Value, ApiReply> {
+        let bytes = self.body(request).await?;
+        serde_json::from_slice(&bytes).map_err(|error| not_read(&error))
+    }
+
+    /// The body as it was written.
+    async fn raw(&self, request: Request) -> Result<Box<RawValue>, ApiReply> {
         let bytes = self.body(request).await?;
         serde_json::from_slice(&bytes).map_err(|error| not_read(&error))
     }
@@ -110,7 +148,15 @@ fn not_read(error: &serde_json::Error) -> ApiReply {
 
 fn refuse(reply: ApiReply) -> Response {
     let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::BAD_REQUEST);
-    (status, [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], reply.body).into_response()
+    (
+        status,
+        [(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json"),
+        )],
+        reply.body,
+    )
+        .into_response()
 }
 
 async fn tools(State(api): Shared, who: Who) -> Response {
@@ -156,11 +202,16 @@ struct CallBody {
 }
 
 async fn call(State(api): Shared, who: Who, request: Request) -> Response {
-    let key = match word(request.headers(), &HeaderName::from_static("idempotency-key")) {
+    let key = match word(
+        request.headers(),
+        &HeaderName::from_static("idempotency-key"),
+    ) {
         Ok(key) => key,
         Err(reply) => return refuse(reply),
     };
-    let trace = word(request.headers(), &HeaderName::from_static("traceparent")).ok().flatten();
+    let trace = word(request.headers(), &HeaderName::from_static("traceparent"))
+        .ok()
+        .flatten();
     let bytes = match api.body(request).await {
         Ok(bytes) => bytes,
         Err(reply) => return refuse(reply),
@@ -170,7 +221,11 @@ async fn call(State(api): Shared, who: Who, request: Request) -> Response {
         Err(error) => return refuse(not_read(&error)),
     };
     let words = [&body.session, &body.agent, &body.idempotency_key];
-    if words.into_iter().flatten().any(|word| word.is_empty() || word.len() > MAX_WORD) {
+    if words
+        .into_iter()
+        .flatten()
+        .any(|word| word.is_empty() || word.len() > MAX_WORD)
+    {
         let text = format!("session, agent and idempotency_key have 1 to {MAX_WORD} bytes");
         return refuse(ApiReply::error(400, "not_read", text));
     }
@@ -195,7 +250,13 @@ async fn call(State(api): Shared, who: Who, request: Request) -> Response {
     let task = tokio::spawn(async move { api.ask(&who, request).await });
     let answered = task.await;
     gone.disarm();
-    answered.unwrap_or_else(|_| refuse(ApiReply::error(500, "broken", "the call failed inside the gateway")))
+    answered.unwrap_or_else(|_| {
+        refuse(ApiReply::error(
+            500,
+            "broken",
+            "the call failed inside the gateway",
+        ))
+    })
 }
 
 fn word(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, ApiReply> {
@@ -214,6 +275,41 @@ async fn pending(State(api): Shared, who: Who) -> Response {
     api.ask(&who, ApiRequest::Pending).await
 }
 
+async fn cancel(State(api): Shared, who: Who, Path(handle): Path<String>) -> Response {
+    api.ask(&who, ApiRequest::Cancel { handle }).await
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeliveriesQuery {
+    #[serde(default)]
+    wait_ms: u64,
+    session: Option<String>,
+}
+
+async fn deliveries(
+    State(api): Shared,
+    who: Who,
+    query: Result<Query<DeliveriesQuery>, QueryRejection>,
+) -> Response {
+    match query {
+        Ok(Query(DeliveriesQuery {
+            session: Some(session),
+            ..
+        })) if session.is_empty() || session.len() > MAX_WORD => refuse(ApiReply::error(
+            400,
+            "not_read",
+            format!("session has 1 to {MAX_WORD} bytes"),
+        )),
+        Ok(Query(DeliveriesQuery { wait_ms, session })) => {
+            let wait_ms = wait_ms.min(MAX_WAIT_MS);
+            api.ask(&who, ApiRequest::Deliveries { wait_ms, session })
+                .await
+        }
+        Err(error) => refuse(ApiReply::error(400, "not_read", error.body_text())),
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ApprovalsQuery {
@@ -221,19 +317,32 @@ struct ApprovalsQuery {
     limit: Option<usize>,
 }
 
-async fn approvals(State(api): Shared, who: Who, query: Result<Query<ApprovalsQuery>, QueryRejection>) -> Response {
+async fn approvals(
+    State(api): Shared,
+    who: Who,
+    query: Result<Query<ApprovalsQuery>, QueryRejection>,
+) -> Response {
     match query {
         Ok(Query(ApprovalsQuery { state, limit })) => {
-            api.ask_as_operator(&who, ApiRequest::Approvals { state, limit }).await
+            api.ask_as_operator(&who, ApiRequest::Approvals { state, limit })
+                .await
         }
         Err(_) if !who.1.0.0 => no_operator(),
         Err(error) => refuse(ApiReply::error(400, "not_read", error.body_text())),
     }
 }
 
-async fn answer(State(api): Shared, who: Who, Path(id): Path<String>, request: Request) -> Response {
+async fn answer(
+    State(api): Shared,
+    who: Who,
+    Path(id): Path<String>,
+    request: Request,
+) -> Response {
     match api.value(request).await {
-        Ok(answer) => api.ask_as_operator(&who, ApiRequest::Answer { id, answer }).await,
+        Ok(answer) => {
+            api.ask_as_operator(&who, ApiRequest::Answer { id, answer })
+                .await
+        }
         Err(reply) => refuse(reply),
     }
 }
@@ -246,9 +355,23 @@ async fn revoke(State(api): Shared, who: Who, Path(id): Path<String>) -> Respons
     api.ask_as_operator(&who, ApiRequest::Revoke { id }).await
 }
 
-async fn resume(State(api): Shared, who: Who, Path(correlation): Path<String>, request: Request) -> Response {
-    match api.value(request).await {
-        Ok(payload) => api.ask_as_operator(&who, ApiRequest::Resume { correlation, payload }).await,
+async fn resume(
+    State(api): Shared,
+    who: Who,
+    Path(correlation): Path<String>,
+    request: Request,
+) -> Response {
+    match api.raw(request).await {
+        Ok(payload) => {
+            api.ask_as_operator(
+                &who,
+                ApiRequest::Resume {
+                    correlation,
+                    payload,
+                },
+            )
+            .await
+        }
         Err(reply) => refuse(reply),
     }
 }
@@ -257,7 +380,11 @@ async fn stats(State(api): Shared, who: Who) -> Response {
     api.ask_as_operator(&who, ApiRequest::Stats).await
 }
 
-async fn audit(State(api): Shared, who: Who, Query(query): Query<Vec<(String, String)>>) -> Response {
+async fn audit(
+    State(api): Shared,
+    who: Who,
+    Query(query): Query<Vec<(String, String)>>,
+) -> Response {
     api.ask_as_operator(&who, ApiRequest::Audit(query)).await
 }
 
@@ -267,7 +394,10 @@ async fn breakers(State(api): Shared, who: Who) -> Response {
 
 async fn reset(State(api): Shared, who: Who, request: Request) -> Response {
     match api.value(request).await {
-        Ok(value) => api.ask_as_operator(&who, ApiRequest::ResetBreaker(value)).await,
+        Ok(value) => {
+            api.ask_as_operator(&who, ApiRequest::ResetBreaker(value))
+                .await
+        }
         Err(reply) => refuse(reply),
     }
 }

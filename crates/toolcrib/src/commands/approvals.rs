@@ -68,8 +68,8 @@ pub(crate) async fn run(args: ApprovalsArgs) -> anyhow::Result<Exit> {
         ApprovalsAction::Reply { correlation, text } => {
             let text = if text == "-" { read_reply()? } else { text };
             let work = PendingWork::new(stores.pending, PendingSettings::default());
-            let delivery = work.resume("", &correlation, ToolResult::text(text)).await?;
-            print::note(format!("{} goes on with your answer", print::clean(&delivery.exposed)));
+            let piece = work.reply("", &correlation, ToolResult::text(text)).await?;
+            print::note(format!("your answer is kept for {}", print::clean(&piece.exposed)));
             Ok(Exit::Done)
         }
     }

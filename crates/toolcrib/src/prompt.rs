@@ -1,0 +1,89 @@
+//! `request_user_input` behind the doors: questions are shown through the client while the call waits, where it can show
+//! any, and are answered from the terminal or over HTTP otherwise.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use serde_json::{Value, json};
+use toolcrib_core::shape::sanitize_text;
+use toolcrib_engine::{
+    BoxFuture, CallContext,
+    pending::{Prompter, Shown, Suspender, UserInputDelivery, UserPrompt},
+};
+use toolcrib_mcp::server::{Asking, Elicitor, Question, Reply};
+
+/// The field of the form.
+const FIELD: &str = "answer";
+/// Longest answer in the form, in characters.
+const MAX_ANSWER: usize = 20_000;
+
+/// How calls of a client may wait for a person: shown there and then where the client can show questions and is to be
+/// asked, kept until somebody replies otherwise.
+pub(crate) fn suspender(asking: &Asking, may_ask: bool) -> Suspender {
+    match asking {
+        Asking::Direct(elicitor) if may_ask => {
+            Suspender::accepting().asking_through(Arc::new(Client(elicitor.clone())))
+        }
+        Asking::Direct(_) | Asking::ByResending | Asking::Unable => Suspender::accepting(),
+    }
+}
+
+/// Leaves the question with the call, for whoever looks at what waits.
+pub(crate) struct Desk;
+
+impl UserInputDelivery for Desk {
+    fn deliver<'a>(&'a self, _: &'a UserPrompt, context: &'a CallContext) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            let id = new_id()?;
+            tracing::info!(
+                call_id = context.call_id,
+                id,
+                "a tool asks the user; `toolcrib approvals reply {id} TEXT` answers"
+            );
+            Ok(id)
+        })
+    }
+
+    fn told(&self, correlation: &str) -> String {
+        format!(
+            "The question could not be shown here and now, so it waits for the user under {correlation}. The user answers with `toolcrib approvals reply {correlation} TEXT` or, as an operator over HTTP, POST /v1/resume/{correlation}."
+        )
+    }
+}
+
+fn new_id() -> Result<String, String> {
+    let mut random = [0_u8; 8];
+    getrandom::fill(&mut random).map_err(|error| format!("the operating system gives no random bytes: {error}"))?;
+    Ok(random.iter().fold("ask-".to_owned(), |mut id, byte| {
+        let _ = write!(id, "{byte:02x}");
+        id
+    }))
+}
+
+struct Client(Arc<dyn Elicitor>);
+
+impl Prompter for Client {
+    fn show<'a>(&'a self, prompt: &'a UserPrompt) -> BoxFuture<'a, Shown> {
+        Box::pin(async move {
+            match self.0.elicit(&question(prompt)).await {
+                Ok(Reply::Accept(content)) => match content.get(FIELD).and_then(Value::as_str) {
+                    Some(answer) => Shown::Answered(answer.to_owned()),
+                    None => Shown::Declined,
+                },
+                Ok(Reply::Decline | Reply::Cancel) => Shown::Declined,
+                Err(error) => Shown::Unreachable(error.to_string()),
+            }
+        })
+    }
+}
+
+/// The prompt as a form. A model wrote it: the person is told so, and nothing in it can pass for more than text.
+fn question(prompt: &UserPrompt) -> Question {
+    Question {
+        message: format!("The model asks:\n\n{}", sanitize_text(&prompt.text)),
+        schema: json!({
+            "type": "object",
+            "properties": {FIELD: {"type": "string", "title": "Your answer", "maxLength": MAX_ANSWER}},
+            "required": [FIELD],
+        }),
+    }
+}
