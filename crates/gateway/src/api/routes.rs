@@ -58,25 +58,12 @@ pub(crate) fn routes(service: Arc<dyn ApiService>, settings: Arc<GatewaySettings
 
 impl Api {
     async fn ask(&self, who: &Who, request: ApiRequest) -> Response {
-        let caller = ApiCaller {
-            principal: who.0.0.0.as_ref().map(ToString::to_string),
-            operator: who.1.0.0,
-        };
+        let caller = ApiCaller { principal: who.0.0.0.as_ref().map(ToString::to_string), operator: who.1.0.0 };
         let metrics = matches!(request, ApiRequest::Metrics);
         let reply = self.service.answer(&caller, request).await;
-        let kind = if metrics {
-            "text/plain; version=0.0.4; charset=utf-8"
-        } else {
-            "application/json"
-        };
-        let status =
-            StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        (
-            status,
-            [(header::CONTENT_TYPE, HeaderValue::from_static(kind))],
-            Body::from(reply.body),
-        )
-            .into_response()
+        let kind = if metrics { "text/plain; version=0.0.4; charset=utf-8" } else { "application/json" };
+        let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        (status, [(header::CONTENT_TYPE, HeaderValue::from_static(kind))], Body::from(reply.body)).into_response()
     }
 
     /// Only operators: a model that can call tools must not be able to answer for a person.
@@ -88,37 +75,20 @@ impl Api {
     }
 
     async fn body(&self, request: Request) -> Result<Bytes, ApiReply> {
-        let json = single(request.headers(), &header::CONTENT_TYPE)
-            .ok()
-            .flatten()
-            .is_some_and(|kind| {
-                kind.split(';')
-                    .next()
-                    .unwrap_or_default()
-                    .trim()
-                    .eq_ignore_ascii_case("application/json")
-            });
+        let json = single(request.headers(), &header::CONTENT_TYPE).ok().flatten().is_some_and(|kind| {
+            kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+        });
         if !json {
-            return Err(ApiReply::error(
-                415,
-                "not_json",
-                "send JSON, with Content-Type: application/json",
-            ));
+            return Err(ApiReply::error(415, "not_json", "send JSON, with Content-Type: application/json"));
         }
         let limit = self.settings.max_body;
         let reading = to_bytes(request.into_body(), limit);
         match tokio::time::timeout(self.settings.body_timeout, reading).await {
             Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(_)) => Err(ApiReply::error(
-                413,
-                "too_large",
-                format!("the body is larger than {limit} bytes or broke off"),
-            )),
-            Err(_) => Err(ApiReply::error(
-                408,
-                "too_slow",
-                "the body did not arrive in time",
-            )),
+            Ok(Err(_)) => {
+                Err(ApiReply::error(413, "too_large", format!("the body is larger than {limit} bytes or broke off")))
+            }
+            Err(_) => Err(ApiReply::error(408, "too_slow", "the body did not arrive in time")),
         }
     }
 
@@ -148,15 +118,7 @@ fn not_read(error: &serde_json::Error) -> ApiReply {
 
 fn refuse(reply: ApiReply) -> Response {
     let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::BAD_REQUEST);
-    (
-        status,
-        [(
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("application/json"),
-        )],
-        reply.body,
-    )
-        .into_response()
+    (status, [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], reply.body).into_response()
 }
 
 async fn tools(State(api): Shared, who: Who) -> Response {
@@ -202,16 +164,11 @@ struct CallBody {
 }
 
 async fn call(State(api): Shared, who: Who, request: Request) -> Response {
-    let key = match word(
-        request.headers(),
-        &HeaderName::from_static("idempotency-key"),
-    ) {
+    let key = match word(request.headers(), &HeaderName::from_static("idempotency-key")) {
         Ok(key) => key,
         Err(reply) => return refuse(reply),
     };
-    let trace = word(request.headers(), &HeaderName::from_static("traceparent"))
-        .ok()
-        .flatten();
+    let trace = word(request.headers(), &HeaderName::from_static("traceparent")).ok().flatten();
     let bytes = match api.body(request).await {
         Ok(bytes) => bytes,
         Err(reply) => return refuse(reply),
@@ -221,11 +178,7 @@ async fn call(State(api): Shared, who: Who, request: Request) -> Response {
         Err(error) => return refuse(not_read(&error)),
     };
     let words = [&body.session, &body.agent, &body.idempotency_key];
-    if words
-        .into_iter()
-        .flatten()
-        .any(|word| word.is_empty() || word.len() > MAX_WORD)
-    {
+    if words.into_iter().flatten().any(|word| word.is_empty() || word.len() > MAX_WORD) {
         let text = format!("session, agent and idempotency_key have 1 to {MAX_WORD} bytes");
         return refuse(ApiReply::error(400, "not_read", text));
     }
@@ -250,13 +203,7 @@ async fn call(State(api): Shared, who: Who, request: Request) -> Response {
     let task = tokio::spawn(async move { api.ask(&who, request).await });
     let answered = task.await;
     gone.disarm();
-    answered.unwrap_or_else(|_| {
-        refuse(ApiReply::error(
-            500,
-            "broken",
-            "the call failed inside the gateway",
-        ))
-    })
+    answered.unwrap_or_else(|_| refuse(ApiReply::error(500, "broken", "the call failed inside the gateway")))
 }
 
 fn word(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, ApiReply> {
@@ -287,24 +234,14 @@ struct DeliveriesQuery {
     session: Option<String>,
 }
 
-async fn deliveries(
-    State(api): Shared,
-    who: Who,
-    query: Result<Query<DeliveriesQuery>, QueryRejection>,
-) -> Response {
+async fn deliveries(State(api): Shared, who: Who, query: Result<Query<DeliveriesQuery>, QueryRejection>) -> Response {
     match query {
-        Ok(Query(DeliveriesQuery {
-            session: Some(session),
-            ..
-        })) if session.is_empty() || session.len() > MAX_WORD => refuse(ApiReply::error(
-            400,
-            "not_read",
-            format!("session has 1 to {MAX_WORD} bytes"),
-        )),
+        Ok(Query(DeliveriesQuery { session: Some(session), .. })) if session.is_empty() || session.len() > MAX_WORD => {
+            refuse(ApiReply::error(400, "not_read", format!("session has 1 to {MAX_WORD} bytes")))
+        }
         Ok(Query(DeliveriesQuery { wait_ms, session })) => {
             let wait_ms = wait_ms.min(MAX_WAIT_MS);
-            api.ask(&who, ApiRequest::Deliveries { wait_ms, session })
-                .await
+            api.ask(&who, ApiRequest::Deliveries { wait_ms, session }).await
         }
         Err(error) => refuse(ApiReply::error(400, "not_read", error.body_text())),
     }
@@ -317,32 +254,19 @@ struct ApprovalsQuery {
     limit: Option<usize>,
 }
 
-async fn approvals(
-    State(api): Shared,
-    who: Who,
-    query: Result<Query<ApprovalsQuery>, QueryRejection>,
-) -> Response {
+async fn approvals(State(api): Shared, who: Who, query: Result<Query<ApprovalsQuery>, QueryRejection>) -> Response {
     match query {
         Ok(Query(ApprovalsQuery { state, limit })) => {
-            api.ask_as_operator(&who, ApiRequest::Approvals { state, limit })
-                .await
+            api.ask_as_operator(&who, ApiRequest::Approvals { state, limit }).await
         }
         Err(_) if !who.1.0.0 => no_operator(),
         Err(error) => refuse(ApiReply::error(400, "not_read", error.body_text())),
     }
 }
 
-async fn answer(
-    State(api): Shared,
-    who: Who,
-    Path(id): Path<String>,
-    request: Request,
-) -> Response {
+async fn answer(State(api): Shared, who: Who, Path(id): Path<String>, request: Request) -> Response {
     match api.value(request).await {
-        Ok(answer) => {
-            api.ask_as_operator(&who, ApiRequest::Answer { id, answer })
-                .await
-        }
+        Ok(answer) => api.ask_as_operator(&who, ApiRequest::Answer { id, answer }).await,
         Err(reply) => refuse(reply),
     }
 }
@@ -355,23 +279,9 @@ async fn revoke(State(api): Shared, who: Who, Path(id): Path<String>) -> Respons
     api.ask_as_operator(&who, ApiRequest::Revoke { id }).await
 }
 
-async fn resume(
-    State(api): Shared,
-    who: Who,
-    Path(correlation): Path<String>,
-    request: Request,
-) -> Response {
+async fn resume(State(api): Shared, who: Who, Path(correlation): Path<String>, request: Request) -> Response {
     match api.raw(request).await {
-        Ok(payload) => {
-            api.ask_as_operator(
-                &who,
-                ApiRequest::Resume {
-                    correlation,
-                    payload,
-                },
-            )
-            .await
-        }
+        Ok(payload) => api.ask_as_operator(&who, ApiRequest::Resume { correlation, payload }).await,
         Err(reply) => refuse(reply),
     }
 }
@@ -380,11 +290,7 @@ async fn stats(State(api): Shared, who: Who) -> Response {
     api.ask_as_operator(&who, ApiRequest::Stats).await
 }
 
-async fn audit(
-    State(api): Shared,
-    who: Who,
-    Query(query): Query<Vec<(String, String)>>,
-) -> Response {
+async fn audit(State(api): Shared, who: Who, Query(query): Query<Vec<(String, String)>>) -> Response {
     api.ask_as_operator(&who, ApiRequest::Audit(query)).await
 }
 
@@ -394,10 +300,7 @@ async fn breakers(State(api): Shared, who: Who) -> Response {
 
 async fn reset(State(api): Shared, who: Who, request: Request) -> Response {
     match api.value(request).await {
-        Ok(value) => {
-            api.ask_as_operator(&who, ApiRequest::ResetBreaker(value))
-                .await
-        }
+        Ok(value) => api.ask_as_operator(&who, ApiRequest::ResetBreaker(value)).await,
         Err(reply) => refuse(reply),
     }
 }
