@@ -10,13 +10,14 @@ mod broker;
 mod cache;
 mod coverage;
 mod describe;
-mod handle;
 mod offer;
 mod prompts;
 mod request;
 mod settings;
 mod store;
 mod watch;
+
+use crate::handle;
 
 pub use answer::{AnswerError, Answered, Responder};
 pub use ask::{Asked, Asking};

@@ -5,6 +5,7 @@
 //! [`export`], [`follow`]). Where records are kept is behind [`JournalStore`].
 
 mod chain;
+mod guarded;
 mod health;
 mod late;
 mod owed;
@@ -19,7 +20,7 @@ mod unsettled;
 mod verify;
 mod writer;
 
-pub use chain::{ChainFault, GENESIS, link};
+pub use chain::{ChainFault, GENESIS, link, link_text};
 pub use health::JournalStatus;
 pub use read::{ExportError, export, follow};
 pub use record::{JournalRecord, Kind, StoredRecord};
@@ -28,4 +29,4 @@ pub use sink::{Delivery, EvidenceSink, SinkReport};
 pub use store::{Begun, Claim, ClaimResult, Earlier, JournalFilter, JournalStore, Unfinished};
 pub use unsettled::Unsettled;
 pub use verify::{Verified, VerifyError, verify};
-pub use writer::{Journal, Unwritten};
+pub use writer::{Journal, Opening, Unwritten};

@@ -9,6 +9,7 @@ mod call;
 mod clock;
 mod engine;
 pub mod event;
+pub mod handle;
 pub mod hub;
 pub mod identity;
 pub mod intercept;

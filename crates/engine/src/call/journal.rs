@@ -12,7 +12,8 @@ use crate::{
     clock::now_ms,
     engine::{Engine, InForce},
     event::Outcome,
-    journal::{Begun, Claim, ClaimResult, Earlier, Journal, JournalRecord, Kind, Unsettled},
+    journal::{Claim, ClaimResult, Earlier, Journal, JournalRecord, Kind, Opening, Unsettled},
+    store::StoreError,
 };
 
 /// Largest result that is remembered under a key, bytes.
@@ -67,7 +68,6 @@ pub(super) async fn open(
     }
     let exposed = state.name.clone();
     let intent = record::of(journal, Kind::Intent, request, state);
-    let key = claim.as_ref().map(|claim| (claim.owner.clone(), claim.key.clone()));
     let begun = tokio::select! {
         biased;
         begun = journal.begin(intent.clone(), claim.clone()) => begun,
@@ -82,14 +82,17 @@ pub(super) async fn open(
         }
     };
     match begun {
-        Ok(Begun::Started) => {
+        Ok(Opening::Started(unsettled)) => {
             state.evidence.journaled = true;
             // From here on the outcome is `Written`'s to record, whatever becomes of the call.
             state.closed = true;
-            let unsettled = journal.unsettled(&intent, key);
             Ok(Opened::Go(Open(Some(Written { unsettled, intent, claim }))))
         }
-        Ok(Begun::Duplicate(earlier)) => answer(&exposed, claim.as_ref(), earlier, request).map(Opened::Earlier),
+        Ok(Opening::Duplicate(earlier)) => answer(&exposed, claim.as_ref(), earlier, request).map(Opened::Earlier),
+        // Not the store's failure but a bound of it: the caller is told which.
+        Err(StoreError::Quota(bound)) => {
+            Err(Stop::told(Outcome::Unavailable, format!("{exposed} was not run: {bound}.")).because(bound))
+        }
         // Fail closed: what leaves no trace must not change anything.
         Err(error) => Err(unwritable(&exposed).because(error.to_string())),
     }

@@ -7,10 +7,14 @@ use super::record::{JournalRecord, StoredRecord};
 /// What the first record is chained to.
 pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// The hash of a record at place `seq` whose predecessor has the hash `previous`. Both stores compute it with this.
+/// The hash of a record at place `seq` whose predecessor has the hash `previous`.
 pub fn link(previous: &str, seq: u64, record: &JournalRecord) -> String {
     // Serialising plain data cannot fail; an empty text would still be bound to place and predecessor.
-    let text = serde_json::to_string(record).unwrap_or_default();
+    link_text(previous, seq, &serde_json::to_string(record).unwrap_or_default())
+}
+
+/// As [`link`], of a record's JSON text as `serde_json` writes it: for stores, which have it at hand.
+pub fn link_text(previous: &str, seq: u64, text: &str) -> String {
     ContentHash::of_bytes(format!("{previous}\n{seq}\n{text}").as_bytes()).to_string()
 }
 

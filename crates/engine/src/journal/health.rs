@@ -37,9 +37,10 @@ pub(super) struct Health {
 }
 
 impl Health {
-    pub(super) fn new() -> Self {
+    /// `trouble` is what is known to be wrong from the start.
+    pub(super) fn new(trouble: Option<StoreError>) -> Self {
         Self {
-            trouble: watch::Sender::new(None),
+            trouble: watch::Sender::new(trouble),
             queued: AtomicUsize::new(0),
             lost: AtomicU64::new(0),
             untold: AtomicU64::new(0),

@@ -9,9 +9,11 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    guarded::guarded,
     health::Health,
     owed::Owed,
     record::{JournalRecord, Kind},
+    recover::recover,
     settings::JournalSettings,
     sink::Sinks,
     store::{ClaimResult, JournalStore},
@@ -50,7 +52,7 @@ impl Shared {
 
     /// Waits for the store, but does not let a store that hangs pass for one that works.
     async fn patiently<T>(&self, operation: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
-        let mut operation = std::pin::pin!(operation);
+        let mut operation = std::pin::pin!(guarded("write the journal", operation));
         let result = tokio::select! {
             result = &mut operation => result,
             () = tokio::time::sleep(self.settings.patience) => {
@@ -104,12 +106,22 @@ async fn write(shared: &Shared, items: &mut Vec<Item>) {
     }
     if !records.is_empty() {
         let accepted = records.len();
-        if !append(shared, records.clone()).await {
+        if append(shared, records.clone()).await.is_err() {
             // One of them is not acceptable; the others need not suffer for it.
+            let mut refused = (0, String::new());
             for record in records {
-                if !append(shared, vec![record.clone()]).await && !append(shared, vec![record.shortened()]).await {
-                    shared.health.lose(1);
+                if accepted > 1 && append(shared, vec![record.clone()]).await.is_ok() {
+                    continue;
                 }
+                if let Err(reason) = append(shared, vec![record.shortened()]).await {
+                    shared.health.lose(1);
+                    refused = (refused.0 + 1, reason);
+                }
+            }
+            let (records, reason) = refused;
+            // While the journal is known to fail there is nothing new in it.
+            if records > 0 && shared.health.state().is_ok() {
+                tracing::warn!(reason, records, "the store refuses journal records");
             }
         }
         shared.health.queued.fetch_sub(accepted, std::sync::atomic::Ordering::Relaxed);
@@ -128,15 +140,12 @@ async fn write(shared: &Shared, items: &mut Vec<Item>) {
     }
 }
 
-/// Appends, however many attempts it takes; false when the store will never take these.
-async fn append(shared: &Shared, records: Vec<JournalRecord>) -> bool {
+/// Appends, however many attempts it takes; the reason when the store will never take these.
+async fn append(shared: &Shared, records: Vec<JournalRecord>) -> Result<(), String> {
     loop {
-        match shared.patiently(shared.store.append(records.clone())).await {
-            Ok(()) => return true,
-            Err(StoreError::Quota(reason)) => {
-                tracing::warn!(reason, records = records.len(), "the store refuses journal records");
-                return false;
-            }
+        match shared.patiently(async { shared.store.append(records.clone()).await }).await {
+            Ok(()) => return Ok(()),
+            Err(StoreError::Quota(reason)) => return Err(reason),
             Err(StoreError::Failed { .. }) => tokio::time::sleep(shared.settings.retry_every).await,
         }
     }
@@ -145,7 +154,7 @@ async fn append(shared: &Shared, records: Vec<JournalRecord>) -> bool {
 /// Writes owed outcomes until none is left or one fails; returns when to try again.
 async fn pay(shared: &Shared) -> Instant {
     while let Some((record, claim)) = shared.owed.oldest() {
-        match shared.patiently(shared.store.finish(record.clone(), claim)).await {
+        match shared.patiently(async { shared.store.finish(record.clone(), claim).await }).await {
             Ok(()) => {
                 shared.owed.paid();
                 shared.sinks.offer(&record);
@@ -171,7 +180,7 @@ async fn tell_losses(shared: &Shared) {
     }
     let mut record = JournalRecord::new(Kind::Gap, now_ms(), shared.run.clone());
     record.detail = Some(format!("{lost} records were lost while the store could not be written"));
-    match shared.patiently(shared.store.append(vec![record.clone()])).await {
+    match shared.patiently(async { shared.store.append(vec![record.clone()]).await }).await {
         Ok(()) => shared.sinks.offer(&record),
         Err(_) => shared.health.untell(lost),
     }
@@ -180,13 +189,19 @@ async fn tell_losses(shared: &Shared) {
 async fn prune(shared: &Shared) {
     let Some(keep) = shared.settings.keep else { return };
     let before = now_ms().saturating_sub(u64::try_from(keep.as_millis()).unwrap_or(u64::MAX));
-    match shared.store.prune_journal(before).await {
+    // An intent stays until it has an outcome, and with it all that follows: one of a process that died beside this one
+    // would hold up the rule until the next start.
+    match guarded("look for unfinished calls", recover(shared.store.as_ref(), &shared.run)).await {
+        Ok(_) => {}
+        Err(error) => tracing::warn!(%error, "unfinished calls of dead processes could not be closed"),
+    }
+    match guarded("drop old journal records", async { shared.store.prune_journal(before).await }).await {
         Ok(0) => {}
         Ok(dropped) => {
             tracing::info!(dropped, before_ms = before, "old journal records were dropped");
             let mut record = JournalRecord::new(Kind::Pruned, now_ms(), shared.run.clone());
             record.detail = Some(format!("{dropped} records from before {before} (Unix ms) were dropped"));
-            match shared.patiently(shared.store.append(vec![record.clone()])).await {
+            match shared.patiently(async { shared.store.append(vec![record.clone()]).await }).await {
                 Ok(()) => shared.sinks.offer(&record),
                 Err(error) => tracing::warn!(%error, "that old records were dropped could not be recorded"),
             }

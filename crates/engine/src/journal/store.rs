@@ -85,6 +85,11 @@ pub type Unfinished = StoredRecord;
 
 /// Keeps the journal. Appending, chaining and claiming are one atomic step each, also between processes.
 pub trait JournalStore: Send + Sync + 'static {
+    /// What is known from the start to keep this store from taking anything; the default is nothing. A journal over a
+    /// store that says something counts as failing until a write succeeds.
+    fn trouble(&self) -> Option<StoreError> {
+        None
+    }
     /// Announces this process's run and holds a sign of life for as long as the store is open. Whether a run is alive
     /// must be told without clocks, and must end with the process however it ends.
     fn open_run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
@@ -102,10 +107,12 @@ pub trait JournalStore: Send + Sync + 'static {
     fn claimed<'a>(&'a self, _claim: &'a Claim, _now_ms: u64) -> BoxFuture<'a, Result<Option<Earlier>, StoreError>> {
         Box::pin(async { Ok(None) })
     }
-    /// Writes an outcome durably, together with what is remembered of its claim.
+    /// Writes an outcome durably, together with what is remembered of its claim. Of two outcomes of one call the second
+    /// is left out, here and in [`JournalStore::append`]: a write whose end was not learnt of is tried again.
     fn finish(&self, outcome: JournalRecord, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>>;
     /// Appends records in order, all or none. A [`Kind::Recovered`](super::Kind::Recovered) of a call that has no open
-    /// intent is left out, here and in [`JournalStore::finish`]: another process was first.
+    /// intent is left out, here and in [`JournalStore::finish`]: another process was first. (A call recovered by mistake
+    /// still gets its outcome: that is left out only where there is an outcome.)
     fn append(&self, records: Vec<JournalRecord>) -> BoxFuture<'_, Result<(), StoreError>>;
     /// Reads records.
     fn records(&self, filter: JournalFilter) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>>;

@@ -1,4 +1,4 @@
-//! A call that has left and whose end is not recorded yet.
+//! A call whose intent is written and whose end is not recorded yet.
 
 use super::{
     record::{JournalRecord, Kind},
@@ -7,7 +7,9 @@ use super::{
 };
 use crate::{clock::now_ms, event::Outcome, store::StoreError};
 
-/// Sees to it that a call that has begun gets an outcome even if the task that runs it is dropped: then `unknown`.
+/// Sees to it that a call whose intent is written gets an outcome, whoever is dropped and when: `cancelled`, with its key
+/// free again, as long as nobody has taken it over, because then nothing can have left; afterwards `unknown`, with its key
+/// taken.
 #[must_use = "dropping it records the call's outcome as unknown"]
 pub struct Unsettled {
     journal: Journal,
@@ -15,12 +17,34 @@ pub struct Unsettled {
 }
 
 impl Unsettled {
+    /// Of an intent that was just written; nobody has it yet. `claim` is owner and key of the intent's claim.
     pub(super) fn new(journal: Journal, intent: &JournalRecord, claim: Option<(String, String)>) -> Self {
         let mut record = intent.after(Kind::Outcome, 0);
-        record.outcome = Some(Outcome::Unknown);
-        record.reason = Some("the call was abandoned before its end was known".to_owned());
-        let claim = claim.map(|(owner, key)| ClaimResult { owner, key, result: None, release: false });
+        record.outcome = Some(Outcome::Cancelled);
+        record.reason = Some("the caller was gone before the call left".to_owned());
+        let claim = claim.map(|(owner, key)| ClaimResult { owner, key, result: None, release: true });
         Self { journal, fallback: Some((record, claim)) }
+    }
+
+    /// Whoever has it may send the call from now on.
+    pub(super) fn taken_over(mut self) -> Self {
+        if let Some((record, claim)) = &mut self.fallback {
+            record.outcome = Some(Outcome::Unknown);
+            record.reason = Some("the call was abandoned before its end was known".to_owned());
+            if let Some(claim) = claim {
+                claim.release = false;
+            }
+        }
+        self
+    }
+
+    /// Records what it would record if it were dropped, and waits for that.
+    pub(super) async fn close(mut self) {
+        if let Some((mut record, claim)) = self.fallback.take() {
+            record.at_ms = now_ms();
+            // What the store does not take is owed.
+            let _ = self.journal.finish(record, claim).await;
+        }
     }
 
     /// As [`Journal::finish`].

@@ -18,9 +18,9 @@ use tokio::{
     time::Instant,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use toolcrib_core::ContentHash;
 
 use super::{
+    guarded::guarded,
     health::{Health, JournalStatus, closed},
     owed::Owed,
     queue::{self, Item, Shared},
@@ -28,10 +28,10 @@ use super::{
     recover::recover,
     settings::JournalSettings,
     sink::{EvidenceSink, Sinks},
-    store::{Begun, Claim, ClaimResult, JournalStore},
+    store::{Begun, Claim, ClaimResult, Earlier, JournalStore},
     unsettled::Unsettled,
 };
-use crate::{clock::now_ms, event::Outcome, store::StoreError};
+use crate::{clock::now_ms, handle, store::StoreError};
 
 /// Most pieces of background work watched at a time.
 const MAX_WORK: usize = 4_096;
@@ -42,6 +42,16 @@ const MAX_WORK: usize = 4_096;
 pub struct Unwritten {
     /// How many.
     pub records: usize,
+}
+
+/// Whether a call may leave.
+#[must_use = "dropping it records the call's outcome as unknown"]
+#[allow(clippy::large_enum_variant, reason = "looked at once, where it was made; a box would cost every call")]
+pub enum Opening {
+    /// Its intent is durable: it may, and must be finished through this.
+    Started(Unsettled),
+    /// The key was used before; nothing was written and nothing may run.
+    Duplicate(Earlier),
 }
 
 /// Writes the journal of one process. Cheap to clone. Needs a tokio runtime.
@@ -73,14 +83,15 @@ impl Journal {
     /// # Errors
     /// If the store fails, or the operating system gives no random bytes.
     pub async fn open(store: Arc<dyn JournalStore>, settings: JournalSettings) -> Result<Self, StoreError> {
-        let run = new_run()?;
+        let run = handle::fresh()?;
         store.open_run(&run).await?;
         let recovered = recover(store.as_ref(), &run).await?;
         let (sender, receiver) = mpsc::channel(settings.queue.max(1));
+        let trouble = store.trouble();
         let shared = Arc::new(Shared {
             store,
             run,
-            health: Health::new(),
+            health: Health::new(trouble),
             owed: Owed::new(settings.owed),
             sinks: Sinks::default(),
             settings,
@@ -122,49 +133,45 @@ impl Journal {
         Claim { owner: owner.into(), key: key.into(), digest: digest.into(), expires_at_ms }
     }
 
-    /// Writes an intent durably. Only on [`Begun::Started`] may the call leave; then it must be
-    /// [finished](Self::finish), which [`Self::unsettled`] sees to. If the caller is dropped while this waits, the call is
-    /// recorded as cancelled before it left, and its key is free again.
+    /// Writes an intent durably. Only on [`Opening::Started`] may the call leave. If the caller is dropped before it has
+    /// that in its hands, the call is recorded as cancelled before it left, and its key is free again.
     ///
     /// # Errors
     /// If the store fails or the journal was shut down: the call must not leave.
-    pub async fn begin(&self, intent: JournalRecord, claim: Option<Claim>) -> Result<Begun, StoreError> {
+    pub async fn begin(&self, intent: JournalRecord, claim: Option<Claim>) -> Result<Opening, StoreError> {
         if self.inner.closed.load(Ordering::SeqCst) {
             return Err(closed());
         }
-        let shared = self.inner.shared.clone();
-        let free = claim.as_ref().map(|claim| ClaimResult {
-            owner: claim.owner.clone(),
-            key: claim.key.clone(),
-            result: None,
-            release: true,
-        });
+        let journal = self.clone();
+        let key = claim.as_ref().map(|claim| (claim.owner.clone(), claim.key.clone()));
         let (tell, told) = oneshot::channel();
         // A task of its own: a write that has begun is not to be torn off in the middle.
         self.inner.work.spawn(async move {
-            let begun = shared.store.begin(intent.clone(), claim, now_ms()).await;
+            let shared = &journal.inner.shared;
+            let writing = async { shared.store.begin(intent.clone(), claim, now_ms()).await };
+            let begun = guarded("write an intent", writing).await;
             shared.health.judge(&begun);
-            let started = matches!(begun, Ok(Begun::Started));
-            if started {
-                shared.sinks.offer(&intent);
-            }
-            if tell.send(begun).is_err() && started {
-                let mut outcome = intent.after(Kind::Outcome, now_ms());
-                outcome.outcome = Some(Outcome::Cancelled);
-                outcome.reason = Some("the caller was gone before the call left".to_owned());
-                finish(&shared, outcome, free).await;
+            let opening = begun.map(|begun| match begun {
+                Begun::Started => {
+                    shared.sinks.offer(&intent);
+                    Opening::Started(Unsettled::new(journal.clone(), &intent, key))
+                }
+                Begun::Duplicate(earlier) => Opening::Duplicate(earlier),
+            });
+            // What travels closes itself when nobody takes it out at the other end; what could not even be sent need not
+            // wait for room among what is owed.
+            if let Err(Ok(Opening::Started(unsettled))) = tell.send(opening) {
+                unsettled.close().await;
             }
         });
-        told.await.unwrap_or_else(|_| {
-            let cause = "the store's code panicked".to_owned();
+        let opening = told.await.unwrap_or_else(|_| {
+            let cause = "the process is ending".to_owned();
             Err(StoreError::Failed { operation: "write an intent", cause })
+        })?;
+        Ok(match opening {
+            Opening::Started(unsettled) => Opening::Started(unsettled.taken_over()),
+            duplicate @ Opening::Duplicate(_) => duplicate,
         })
-    }
-
-    /// Watches over a call whose intent was written: if the task that runs it is dropped before
-    /// [`Unsettled::finish`], its outcome is recorded as `unknown`. `claim` is owner and key of the intent's claim.
-    pub fn unsettled(&self, intent: &JournalRecord, claim: Option<(String, String)>) -> Unsettled {
-        Unsettled::new(self.clone(), intent, claim)
     }
 
     /// Writes an outcome durably. The write goes on if the returned future is dropped.
@@ -181,7 +188,7 @@ impl Journal {
         let written = self.inner.work.spawn(async move { finish(&shared, outcome, claim).await.map_or(Ok(()), Err) });
         async move {
             written.await.unwrap_or_else(|_| {
-                let cause = "the store's code panicked".to_owned();
+                let cause = "the process is ending".to_owned();
                 Err(StoreError::Failed { operation: "write an outcome", cause })
             })
         }
@@ -252,6 +259,11 @@ impl Journal {
             recovered: self.inner.recovered,
             sinks: shared.sinks.reports(),
         }
+    }
+
+    /// Shows observers a record of this run that a store appended together with something else, such as a person's answer.
+    pub fn tell(&self, record: &JournalRecord) {
+        self.inner.shared.sinks.offer(record);
     }
 
     /// Attaches an observer; false when there are 16 already.
@@ -332,7 +344,8 @@ impl Drop for Accepted<'_> {
 
 /// Writes an outcome or keeps it for later; returns what went wrong.
 async fn finish(shared: &Shared, outcome: JournalRecord, claim: Option<ClaimResult>) -> Option<StoreError> {
-    let result = shared.store.finish(outcome.clone(), claim.clone()).await;
+    let writing = async { shared.store.finish(outcome.clone(), claim.clone()).await };
+    let result = guarded("write an outcome", writing).await;
     shared.health.judge(&result);
     match result {
         Ok(()) => {
@@ -345,13 +358,4 @@ async fn finish(shared: &Shared, outcome: JournalRecord, claim: Option<ClaimResu
             Some(error)
         }
     }
-}
-
-fn new_run() -> Result<String, StoreError> {
-    let mut random = [0_u8; 16];
-    getrandom::fill(&mut random).map_err(|error| StoreError::Failed {
-        operation: "name this run",
-        cause: format!("the operating system gives no random bytes: {error}"),
-    })?;
-    Ok(ContentHash::of_bytes(&random).base32(26))
 }

@@ -33,6 +33,10 @@ pub(crate) struct Shelf {
     pub(crate) stuck: AtomicBool,
     /// How many writes were tried.
     pub(crate) writes: AtomicUsize,
+    /// So many writes panic.
+    pub(crate) panics: AtomicUsize,
+    /// It says from the start that it takes nothing.
+    pub(crate) hopeless: AtomicBool,
     /// Largest number of records in one append.
     pub(crate) largest: AtomicUsize,
 }
@@ -74,6 +78,9 @@ impl Shelf {
         while self.stuck.load(Ordering::SeqCst) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
+        if self.panics.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok() {
+            panic!("scripted");
+        }
         if self.full.load(Ordering::SeqCst) {
             return Err(StoreError::Failed { operation: "append", cause: "disk full".into() });
         }
@@ -101,6 +108,12 @@ fn push(state: &mut State, record: JournalRecord) {
 }
 
 impl JournalStore for Shelf {
+    fn trouble(&self) -> Option<StoreError> {
+        self.hopeless
+            .load(Ordering::SeqCst)
+            .then(|| StoreError::Failed { operation: "append", cause: "no such folder".into() })
+    }
+
     fn open_run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
         self.state.lock().alive.insert(run.to_owned());
         Box::pin(async { Ok(()) })

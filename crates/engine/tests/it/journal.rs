@@ -14,8 +14,8 @@ use toolcrib_core::{ContentHash, ToolResult};
 use toolcrib_engine::{
     BoxFuture, InvokeError, Outcome,
     journal::{
-        Begun, ChainFault, ClaimResult, Delivery, EvidenceSink, Journal, JournalFilter, JournalRecord, JournalSettings,
-        JournalStore, Kind, StoredRecord, VerifyError, export, follow, verify,
+        ChainFault, Claim, ClaimResult, Delivery, Earlier, EvidenceSink, Journal, JournalFilter, JournalRecord,
+        JournalSettings, JournalStore, Kind, Opening, StoredRecord, Unsettled, VerifyError, export, follow, verify,
     },
 };
 
@@ -36,6 +36,27 @@ fn record(journal: &Journal, kind: Kind, call: u64) -> JournalRecord {
         outcome: matches!(kind, Kind::Outcome | Kind::Late).then_some(Outcome::Ok),
         tool: Some("mcp:s/echo".into()),
         ..journal.record(kind)
+    }
+}
+
+/// A call that may leave.
+async fn started(journal: &Journal, intent: JournalRecord, claim: Option<Claim>) -> Unsettled {
+    match journal.begin(intent, claim).await.unwrap() {
+        Opening::Started(unsettled) => unsettled,
+        Opening::Duplicate(earlier) => panic!("the key was taken: {earlier:?}"),
+    }
+}
+
+/// The same by number. As a process that is killed leaves it behind unless something is done with it.
+async fn begun(journal: &Journal, call: u64, claim: Option<Claim>) -> std::mem::ManuallyDrop<Unsettled> {
+    std::mem::ManuallyDrop::new(started(journal, record(journal, Kind::Intent, call), claim).await)
+}
+
+/// What is known of the call that has the key.
+async fn taken(journal: &Journal, call: u64, claim: Option<Claim>) -> Earlier {
+    match journal.begin(record(journal, Kind::Intent, call), claim).await.unwrap() {
+        Opening::Started(_) => panic!("the key was free"),
+        Opening::Duplicate(earlier) => earlier,
     }
 }
 
@@ -70,9 +91,9 @@ fn intent_and_outcome_are_durable_when_their_call_returns() {
     paused(async {
         let shelf = Arc::new(Shelf::default());
         let journal = open(&shelf, settings()).await;
-        assert_eq!(journal.begin(record(&journal, Kind::Intent, 1), None).await.unwrap(), Begun::Started);
+        let call = started(&journal, record(&journal, Kind::Intent, 1), None).await;
         assert_eq!(shelf.story(), [(Kind::Intent, 1)]);
-        journal.finish(record(&journal, Kind::Outcome, 1), None).await.unwrap();
+        call.finish(record(&journal, Kind::Outcome, 1), None).await.unwrap();
         assert_eq!(shelf.story(), [(Kind::Intent, 1), (Kind::Outcome, 1)]);
         assert!(journal.health().is_ok());
     });
@@ -86,20 +107,16 @@ fn a_claimed_key_lets_nothing_run_twice() {
         let claim = || Some(journal.claim("ann", "k1", "digest"));
         let kept =
             |release| Some(ClaimResult { owner: "ann".into(), key: "k1".into(), result: Some("{}".into()), release });
-        assert_eq!(journal.begin(record(&journal, Kind::Intent, 1), claim()).await.unwrap(), Begun::Started);
-        let Begun::Duplicate(earlier) = journal.begin(record(&journal, Kind::Intent, 2), claim()).await.unwrap() else {
-            panic!("the key was free")
-        };
+        let call = started(&journal, record(&journal, Kind::Intent, 1), claim()).await;
+        let earlier = taken(&journal, 2, claim()).await;
         assert_eq!((earlier.call, earlier.outcome, earlier.result), (1, None, None));
-        journal.finish(record(&journal, Kind::Outcome, 1), kept(false)).await.unwrap();
-        let Begun::Duplicate(earlier) = journal.begin(record(&journal, Kind::Intent, 3), claim()).await.unwrap() else {
-            panic!("the key was free")
-        };
+        call.finish(record(&journal, Kind::Outcome, 1), kept(false)).await.unwrap();
+        let earlier = taken(&journal, 3, claim()).await;
         assert_eq!((earlier.outcome, earlier.result.as_deref()), (Some(Outcome::Ok), Some("{}")));
         assert_eq!(shelf.story(), [(Kind::Intent, 1), (Kind::Outcome, 1)], "duplicates write nothing");
         // Nothing ran after all: the key is free again.
         journal.finish(record(&journal, Kind::Outcome, 1), kept(true)).await.unwrap();
-        assert_eq!(journal.begin(record(&journal, Kind::Intent, 4), claim()).await.unwrap(), Begun::Started);
+        begun(&journal, 4, claim()).await;
     });
 }
 
@@ -148,7 +165,7 @@ fn a_failing_store_stops_what_changes_something_and_nothing_else() {
         let shelf = Arc::new(Shelf::default());
         let journal = open(&shelf, JournalSettings { queue: 8, batch: 4, ..settings() }).await;
         shelf.full.store(true, Ordering::SeqCst);
-        let refused = journal.begin(record(&journal, Kind::Intent, 1), None).await.unwrap_err();
+        let refused = journal.begin(record(&journal, Kind::Intent, 1), None).await.err().unwrap();
         assert!(refused.to_string().contains("disk full"), "{refused}");
         assert!(journal.health().is_err());
         // Calls that only look go on, and are told that they are not on record.
@@ -160,7 +177,7 @@ fn a_failing_store_stops_what_changes_something_and_nothing_else() {
         shelf.full.store(false, Ordering::SeqCst);
         until("the store is back", || journal.health().is_ok()).await;
         journal.flush().await.unwrap();
-        assert_eq!(journal.begin(record(&journal, Kind::Intent, 50), None).await.unwrap(), Begun::Started);
+        begun(&journal, 50, None).await;
         let story = shelf.all();
         let gap = story.iter().find(|record| record.kind == Kind::Gap).expect("the gap is on record");
         assert!(gap.detail.as_deref().unwrap().starts_with(&format!("{} records were lost", status.lost)));
@@ -192,7 +209,7 @@ fn an_outcome_the_store_did_not_take_is_written_when_it_is_back() {
         let shelf = Arc::new(Shelf::default());
         let journal = open(&shelf, JournalSettings { owed: 2, ..settings() }).await;
         for call in 1..=3 {
-            journal.begin(record(&journal, Kind::Intent, call), None).await.unwrap();
+            begun(&journal, call, None).await;
         }
         shelf.full.store(true, Ordering::SeqCst);
         for call in 1..=3 {
@@ -216,8 +233,8 @@ fn a_record_that_is_too_long_is_shortened_and_holds_up_nothing() {
         let journal = open(&shelf, settings()).await;
         let long = |kind, call| JournalRecord { reason: Some("x".repeat(LONGEST + 1)), ..record(&journal, kind, call) };
         assert!(journal.begin(long(Kind::Intent, 1), None).await.is_err(), "what is not on record does not run");
-        journal.begin(record(&journal, Kind::Intent, 2), None).await.unwrap();
-        assert!(journal.finish(long(Kind::Outcome, 2), None).await.is_err());
+        let call = started(&journal, record(&journal, Kind::Intent, 2), None).await;
+        assert!(call.finish(long(Kind::Outcome, 2), None).await.is_err());
         journal.note(record(&journal, Kind::Outcome, 3)).await.unwrap();
         journal.note(long(Kind::Outcome, 4)).await.unwrap();
         journal.note(record(&journal, Kind::Outcome, 5)).await.unwrap();
@@ -239,17 +256,14 @@ fn a_call_whose_task_is_dropped_ends_as_unknown() {
         let journal = open(&shelf, settings()).await;
         let intent = record(&journal, Kind::Intent, 7);
         let claim = journal.claim("ann", "k", "d");
-        journal.begin(intent.clone(), Some(claim.clone())).await.unwrap();
-        drop(journal.unsettled(&intent, Some(("ann".into(), "k".into()))));
+        drop(started(&journal, intent, Some(claim.clone())).await);
         journal.flush().await.unwrap();
         let last = shelf.all().pop().unwrap();
         assert_eq!((last.kind, last.call, last.outcome), (Kind::Outcome, 7, Some(Outcome::Unknown)));
-        let again = journal.begin(record(&journal, Kind::Intent, 8), Some(claim)).await.unwrap();
-        assert!(matches!(again, Begun::Duplicate(earlier) if earlier.outcome == Some(Outcome::Unknown)));
+        assert_eq!(taken(&journal, 8, Some(claim)).await.outcome, Some(Outcome::Unknown));
         // Finished in the ordinary way, nothing is added.
         let intent = record(&journal, Kind::Intent, 9);
-        journal.begin(intent.clone(), None).await.unwrap();
-        journal.unsettled(&intent, None).finish(record(&journal, Kind::Outcome, 9), None).await.unwrap();
+        started(&journal, intent, None).await.finish(record(&journal, Kind::Outcome, 9), None).await.unwrap();
         journal.flush().await.unwrap();
         assert_eq!(shelf.story()[2..], [(Kind::Intent, 9), (Kind::Outcome, 9)]);
     });
@@ -267,7 +281,113 @@ fn a_caller_gone_while_its_intent_is_written_has_a_cancelled_call_and_a_free_key
         shelf.stuck.store(false, Ordering::SeqCst);
         until("both are written", || shelf.story().len() == 2).await;
         assert_eq!(shelf.all()[1].outcome, Some(Outcome::Cancelled));
-        assert_eq!(journal.begin(record(&journal, Kind::Intent, 2), Some(claim)).await.unwrap(), Begun::Started);
+        begun(&journal, 2, Some(claim)).await;
+    });
+}
+
+#[test]
+fn a_call_given_up_at_any_point_of_beginning_is_closed_and_its_key_free() {
+    use std::{future::Future, pin::pin, task::Poll};
+
+    /// Drops the call's future after so many polls, `turns` turns of everybody else later; false when there was nothing
+    /// left to poll. The answer may be under way then, and is dropped unread.
+    #[track_caller]
+    fn check(polls: usize, turns: usize) -> bool {
+        paused(async {
+            let shelf = Arc::new(Shelf::default());
+            let journal = open(&shelf, settings()).await;
+            let claim = journal.claim("ann", "k", "d");
+            let left = {
+                let mut begin = pin!(journal.begin(record(&journal, Kind::Intent, 1), Some(claim.clone())));
+                let mut left = true;
+                for poll in 0..polls {
+                    if poll > 0 {
+                        tokio::task::yield_now().await;
+                    }
+                    match std::future::poll_fn(|context| Poll::Ready(begin.as_mut().poll(context))).await {
+                        Poll::Pending => {}
+                        // Whoever got it and drops it may have sent the call.
+                        Poll::Ready(opening) => {
+                            assert!(matches!(opening, Ok(Opening::Started(_))));
+                            left = false;
+                            break;
+                        }
+                    }
+                }
+                for _ in 0..turns {
+                    tokio::task::yield_now().await;
+                }
+                left
+            };
+            if polls == 0 {
+                assert!(shelf.all().is_empty(), "what was never asked for is not there");
+                return left;
+            }
+            until("both are written", || shelf.story().len() == 2).await;
+            let last = shelf.all().pop().unwrap();
+            assert_eq!((last.kind, last.call), (Kind::Outcome, 1), "{polls} polls, {turns} turns");
+            if left {
+                assert_eq!(last.outcome, Some(Outcome::Cancelled), "{polls} polls, {turns} turns");
+                begun(&journal, 2, Some(claim)).await;
+            } else {
+                assert_eq!(last.outcome, Some(Outcome::Unknown), "{polls} polls, {turns} turns");
+                assert_eq!(taken(&journal, 2, Some(claim)).await.outcome, Some(Outcome::Unknown));
+            }
+            left
+        })
+    }
+    for turns in 0..6 {
+        let mut polls = 0;
+        while check(polls, turns) {
+            polls += 1;
+            assert!(polls < 20, "it never begins");
+        }
+        assert!(polls > 1, "nothing was waited for");
+    }
+}
+
+#[test]
+fn a_store_that_panics_loses_no_outcome_and_takes_nothing_along() {
+    paused(async {
+        let shelf = Arc::new(Shelf::default());
+        let journal = open(&shelf, settings()).await;
+        let call = started(&journal, record(&journal, Kind::Intent, 1), None).await;
+        shelf.panics.store(3, Ordering::SeqCst);
+        let refused = journal.begin(record(&journal, Kind::Intent, 2), None).await.err().unwrap();
+        assert!(refused.to_string().contains("panicked"), "{refused}");
+        let error = call.finish(record(&journal, Kind::Outcome, 1), None).await.unwrap_err();
+        assert!(error.to_string().contains("panicked"), "{error}");
+        // The attempt to write what is owed panics as well; the one after that does not.
+        until("paid", || journal.status().owed == 0).await;
+        journal.note(record(&journal, Kind::Outcome, 3)).await.unwrap();
+        journal.flush().await.unwrap();
+        assert_eq!(shelf.story(), [(Kind::Intent, 1), (Kind::Outcome, 1), (Kind::Outcome, 3)]);
+        assert_eq!(journal.status().lost, 0);
+    });
+}
+
+#[test]
+fn what_a_process_that_died_meanwhile_left_open_does_not_hold_up_retention() {
+    paused(async {
+        let shelf = Arc::new(Shelf::default());
+        let dead = open(&shelf, settings()).await;
+        let journal = open(&shelf, JournalSettings { keep: Some(Duration::from_hours(24)), ..settings() }).await;
+        begun(&dead, 1, None).await;
+        shelf.kill(dead.run());
+        assert_eq!(journal.status().recovered, 0, "it lived when this one started");
+        tokio::time::sleep(Duration::from_hours(25)).await;
+        until("closed", || shelf.holds(Kind::Recovered, 1)).await;
+    });
+}
+
+#[test]
+fn a_store_known_to_fail_counts_as_failing_from_the_start() {
+    paused(async {
+        let shelf = Arc::new(Shelf::default());
+        shelf.hopeless.store(true, Ordering::SeqCst);
+        let journal = open(&shelf, settings()).await;
+        assert!(journal.health().unwrap_err().to_string().contains("no such folder"));
+        assert!(journal.status().error.is_some());
     });
 }
 
@@ -278,21 +398,20 @@ fn what_a_dead_process_left_open_is_closed_as_unknown() {
         let dead = open(&shelf, settings()).await;
         let claim = dead.claim("ann", "k", "d");
         for call in 1..=700 {
-            dead.begin(record(&dead, Kind::Intent, call), (call == 1).then(|| claim.clone())).await.unwrap();
+            begun(&dead, call, (call == 1).then(|| claim.clone())).await;
         }
         dead.finish(record(&dead, Kind::Outcome, 2), None).await.unwrap();
         // A living process beside it keeps its calls.
         let beside = open(&shelf, settings()).await;
         assert_eq!(beside.status().recovered, 0, "runs of living processes are not touched");
-        beside.begin(record(&beside, Kind::Intent, 1), None).await.unwrap();
+        begun(&beside, 1, None).await;
         shelf.kill(dead.run());
         let journal = open(&shelf, settings()).await;
         assert_eq!(journal.status().recovered, 699);
         let recovered: Vec<_> = shelf.all().into_iter().filter(|record| record.kind == Kind::Recovered).collect();
         assert_eq!(recovered.len(), 699);
         assert!(recovered.iter().all(|record| record.outcome == Some(Outcome::Unknown) && record.run == dead.run()));
-        let again = journal.begin(record(&journal, Kind::Intent, 1), Some(claim)).await.unwrap();
-        assert!(matches!(again, Begun::Duplicate(earlier) if earlier.outcome == Some(Outcome::Unknown)));
+        assert_eq!(taken(&journal, 1, Some(claim)).await.outcome, Some(Outcome::Unknown));
         assert_eq!(open(&shelf, settings()).await.status().recovered, 0, "only once");
         verify(shelf.as_ref()).await.unwrap();
     });
@@ -307,10 +426,10 @@ fn a_late_result_is_on_record_beside_the_outcome() {
             let shelf = Arc::new(Shelf::default());
             let journal = open(&shelf, settings()).await;
             let intent = record(&journal, Kind::Intent, 1);
-            journal.begin(intent.clone(), None).await.unwrap();
+            let call = started(&journal, intent.clone(), None).await;
             let mut outcome = intent.after(Kind::Outcome, intent.at_ms + 60_000);
             outcome.outcome = Some(Outcome::TimedOut);
-            journal.finish(outcome.clone(), None).await.unwrap();
+            call.finish(outcome.clone(), None).await.unwrap();
             let running = async move {
                 tokio::time::sleep(Duration::from_secs(5)).await;
                 late
@@ -401,8 +520,8 @@ fn sinks_see_everything_and_never_stop_a_call() {
             let watcher = Arc::new(Watcher { mood, ..Watcher::default() });
             assert!(journal.attach(watcher.clone()));
             for call in 1..=calls {
-                journal.begin(record(&journal, Kind::Intent, call), None).await.unwrap();
-                journal.finish(record(&journal, Kind::Outcome, call), None).await.unwrap();
+                let begun = started(&journal, record(&journal, Kind::Intent, call), None).await;
+                begun.finish(record(&journal, Kind::Outcome, call), None).await.unwrap();
             }
             journal.note(record(&journal, Kind::Outcome, 9_999)).await.unwrap();
             until(mood, || {
