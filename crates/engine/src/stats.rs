@@ -150,11 +150,23 @@ impl Statistics {
     /// The same from a journal, for processes that did not see the calls themselves: outcomes, and calls that a dead
     /// process left open, which count as `unknown`.
     pub fn from_records(records: impl IntoIterator<Item = JournalRecord>) -> StatsSnapshot {
-        let mut statistics = Self::since(0);
+        let mut statistics = Self::of_a_journal();
         for record in records {
-            let (Kind::Outcome | Kind::Recovered, Some(outcome)) = (record.kind, record.outcome) else { continue };
-            if statistics.since_ms == 0 {
-                statistics.since_ms = record.at_ms;
+            statistics.add(&record);
+        }
+        statistics.snapshot()
+    }
+
+    /// Nothing so far, to be [fed](Self::add) with a journal page by page.
+    pub fn of_a_journal() -> Self {
+        Self::since(0)
+    }
+
+    /// Counts a record of a journal, if it is one that ended a call: an outcome, or what was recovered of a dead process.
+    pub fn add(&mut self, record: &JournalRecord) {
+        if let (Kind::Outcome | Kind::Recovered, Some(outcome)) = (record.kind, record.outcome) {
+            if self.since_ms == 0 {
+                self.since_ms = record.at_ms;
             }
             let tool = record.tool.as_deref().and_then(|tool| tool.parse().ok());
             let call = Call {
@@ -164,9 +176,8 @@ impl Statistics {
                 result_bytes: record.result_bytes,
                 at_ms: record.at_ms,
             };
-            statistics.count(tool.as_ref(), call);
+            self.count(tool.as_ref(), call);
         }
-        statistics.snapshot()
     }
 
     fn read(&self) -> Vec<(ToolId, Counters)> {

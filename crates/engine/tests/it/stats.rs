@@ -100,7 +100,11 @@ fn a_journal_gives_the_same_statistics() {
     // Intents and other kinds are no calls that ended; neither is a result that came late.
     records.push(JournalRecord::new(Kind::Intent, 2_000, "run"));
     records.push(JournalRecord { kind: Kind::Late, ..record(Some("mcp:s/a"), Outcome::Ok, 1) });
-    check_snapshot(&Statistics::from_records(records));
+    check_snapshot(&Statistics::from_records(records.clone()));
+    let mut fed = Statistics::of_a_journal();
+    records.chunks(10).flatten().for_each(|record| fed.add(record));
+    check_snapshot(&fed.snapshot());
+    assert_eq!(fed.snapshot().since_ms, 1_000, "when the first call ended");
     // A call that a dead process left open is one.
     let open = JournalRecord { kind: Kind::Recovered, ..record(Some("mcp:s/a"), Outcome::Unknown, 0) };
     let snapshot = Statistics::from_records([open]);
