@@ -17,6 +17,12 @@ pub(crate) const CLAIM_RESULTS: usize = 1_024;
 /// Most idempotency keys.
 pub(crate) const CLAIMS: usize = 100_000;
 
+/// Most idempotency keys of one owner, so that none can use up everybody's.
+pub(crate) const CLAIMS_PER_OWNER: usize = 10_000;
+
+/// Most grants that a list gives: what the engine holds, and one more that tells it that there are more.
+pub(crate) const GRANTS: usize = toolcrib_engine::approval::MOST_GRANTS + 1;
+
 /// Largest record of the journal: 64 KiB of JSON.
 pub(crate) const RECORD_BYTES: usize = 64 * 1024;
 
@@ -65,10 +71,25 @@ pub(crate) fn check_run(run: &str) -> Result<(), StoreError> {
     })
 }
 
-pub(crate) fn too_many_claims() -> StoreError {
+/// `next_ms` is when the first of the keys expires.
+pub(crate) fn too_many_claims(next_ms: u64, now_ms: u64) -> StoreError {
     StoreError::Quota(format!(
-        "there are already {CLAIMS} idempotency keys, the most that are kept; use keys that expire sooner"
+        "there are already {CLAIMS} idempotency keys of all callers together, the most that are kept; the first of them ends in {}",
+        seconds(next_ms, now_ms)
     ))
+}
+
+/// As [`too_many_claims`], of one owner's keys.
+pub(crate) fn too_many_claims_of(owner: &str, next_ms: u64, now_ms: u64) -> StoreError {
+    StoreError::Quota(format!(
+        "there are already {CLAIMS_PER_OWNER} idempotency keys of the caller '{}', the most that are kept for one; the first of them ends in {}",
+        owner.chars().take(100).collect::<String>(),
+        seconds(next_ms, now_ms)
+    ))
+}
+
+fn seconds(end_ms: u64, now_ms: u64) -> String {
+    format!("{} s", end_ms.saturating_sub(now_ms).div_ceil(1_000))
 }
 
 pub(crate) fn too_many_requests(most: usize) -> StoreError {

@@ -4,7 +4,6 @@
 //! Never knows: what the kept data means, who asks for it, MCP, HTTP.
 
 mod bounds;
-mod handle;
 mod memory;
 mod sqlite;
 mod subject;

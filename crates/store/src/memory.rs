@@ -11,9 +11,9 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use toolcrib_engine::{BoxFuture, DefinitionStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions};
+use toolcrib_engine::{BoxFuture, DefinitionStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions, handle};
 
-use crate::{DEFAULT_RESULT_BYTES, FINGERPRINTS_PER_SOURCE, handle::new_handle, now_ms};
+use crate::{DEFAULT_RESULT_BYTES, FINGERPRINTS_PER_SOURCE, now_ms};
 
 /// Keeps everything in memory. Same behaviour as [`crate::SqliteStore`], nothing survives. Of the journal the newest
 /// 100,000 records are kept: older ones go as if retention had dropped them.
@@ -188,7 +188,7 @@ impl ResultStore for MemoryStore {
             if bytes > results.max_bytes {
                 return Err(result_too_large(bytes, results.max_bytes));
             }
-            let handle = new_handle()?;
+            let handle = handle::fresh()?;
             let now = now_ms();
             results.forget_if(|kept| kept.expires_at_ms <= now);
             results.evict_until_fits(bytes);

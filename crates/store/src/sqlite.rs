@@ -35,7 +35,7 @@ use self::{
     runs::Signs,
     writer::Writer,
 };
-use crate::{DEFAULT_RESULT_BYTES, handle::new_handle, memory::result_too_large, now_ms};
+use crate::{DEFAULT_RESULT_BYTES, memory::result_too_large, now_ms};
 
 /// What a write that was answered survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -301,7 +301,7 @@ impl ResultStore for SqliteStore {
             if text.len() as u64 > max_bytes {
                 return Err(result_too_large(text.len() as u64, max_bytes));
             }
-            let handle = new_handle()?;
+            let handle = toolcrib_engine::handle::fresh()?;
             let (scope, named) = (scope.to_owned(), handle.clone());
             self.write("keep result", move |connection| {
                 queries::make_room(connection, text.len() as u64, max_bytes, now_ms())?;

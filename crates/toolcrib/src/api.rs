@@ -98,10 +98,12 @@ impl Api {
             ApiRequest::Grants => Ok(found(&self.approvals()?.grants(None, LIMIT, now_ms()).await.map_err(store)?)),
             ApiRequest::Revoke { id } => {
                 let (by, approvals) = (responder(caller), self.approvals()?);
-                let grants = approvals.grants(by.tenant.as_deref(), LIMIT, now_ms()).await.map_err(store)?;
-                let ended = approvals.revoke(&id, &by, now_ms()).await.map_err(store)?;
-                if let Some(grant) = grants.iter().find(|grant| ended && grant.id == id) {
-                    evidence::note(engine, evidence::revoked(grant, &by.by)).await;
+                let grants = approvals.grants(by.tenant.as_deref(), usize::MAX, now_ms()).await.map_err(store)?;
+                let grant = grants.iter().find(|grant| grant.id == id);
+                let record = grant.and_then(|grant| evidence::of_run(engine, evidence::revoked(grant, &by.by)));
+                let ended = approvals.revoke_on_record(&id, &by, record.clone(), now_ms()).await.map_err(store)?;
+                if ended {
+                    evidence::tell(engine, record.as_ref());
                 }
                 if ended { Ok(ApiReply::json(200, &json!({"revoked": true}))) } else { Err(gone("grant")) }
             }
@@ -203,11 +205,12 @@ impl Api {
         })?;
         let by = responder(caller);
         let request = self.approvals()?.request(id, by.tenant.as_deref(), now_ms()).await.map_err(store)?;
-        let answered = self.approvals()?.answer(id, &answer, &by, now_ms()).await;
-        if let (Some(stored), Ok(answered)) = (&request, &answered)
-            && answered.outcome == AnswerOutcome::Recorded
-        {
-            evidence::note(&self.world.engine, evidence::answered(&stored.request, &answer, &by.by)).await;
+        let engine = &self.world.engine;
+        let record =
+            request.and_then(|stored| evidence::of_run(engine, evidence::answered(&stored.request, &answer, &by.by)));
+        let answered = self.approvals()?.answer_on_record(id, &answer, &by, record.clone(), now_ms()).await;
+        if answered.as_ref().is_ok_and(|answered| answered.outcome == AnswerOutcome::Recorded) {
+            evidence::tell(engine, record.as_ref());
         }
         match answered {
             Ok(answered) => match answered.outcome {

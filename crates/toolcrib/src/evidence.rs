@@ -1,9 +1,10 @@
-//! What goes into the journal about people's answers, whichever way they come.
+//! What goes into the journal about people's answers, whichever way they come. The store writes it in one step with the
+//! answer, so that no grant is without it.
 
 use toolcrib_engine::{
     Engine,
     approval::{Answer, ApprovalRequest, Grant, Reach},
-    journal::{JournalRecord, JournalStore, Kind},
+    journal::{JournalRecord, Kind},
 };
 
 use crate::callers::now_ms;
@@ -39,19 +40,16 @@ pub(crate) fn revoked(grant: &Grant, by: &str) -> JournalRecord {
     record
 }
 
-/// Records within a serving process.
-pub(crate) async fn note(engine: &Engine, mut record: JournalRecord) {
-    let Some(journal) = engine.journal() else { return };
-    journal.run().clone_into(&mut record.run);
-    if let Err(error) = journal.note(record).await {
-        tracing::warn!(%error, "an answer waits for the journal");
-    }
+/// The same from a serving process, for its own run; nothing where no journal is kept.
+pub(crate) fn of_run(engine: &Engine, mut record: JournalRecord) -> Option<JournalRecord> {
+    engine.journal()?.run().clone_into(&mut record.run);
+    Some(record)
 }
 
-/// Records from a command.
-pub(crate) async fn append(journal: &dyn JournalStore, record: JournalRecord) {
-    if let Err(error) = journal.append(vec![record]).await {
-        crate::print::note(format!("warning: this is not in the journal: {error}"));
+/// Shows observers what the store has appended together with an answer.
+pub(crate) fn tell(engine: &Engine, record: Option<&JournalRecord>) {
+    if let (Some(journal), Some(record)) = (engine.journal(), record) {
+        journal.tell(record);
     }
 }
 

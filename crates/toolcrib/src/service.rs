@@ -66,11 +66,11 @@ impl EngineService {
                     Ok(answer) => answer,
                     Err(error) => return refused(&error.to_string()),
                 };
-                let record = evidence::answered(&found.request, &answer, &by.by);
+                let record = evidence::of_run(&self.engine, evidence::answered(&found.request, &answer, &by.by));
                 let denied = matches!(answer, Answer::Deny { .. });
-                let answered = approvals.answer(&found.request.id, &answer, &by, now).await;
+                let answered = approvals.answer_on_record(&found.request.id, &answer, &by, record.clone(), now).await;
                 if answered.as_ref().is_ok_and(|answered| answered.outcome == AnswerOutcome::Recorded) {
-                    evidence::note(&self.engine, record).await;
+                    evidence::tell(&self.engine, record.as_ref());
                 }
                 match answered {
                     Ok(answered) if denied && answered.outcome == AnswerOutcome::Recorded => {
@@ -81,10 +81,11 @@ impl EngineService {
                 }
             }
             Reply::Decline | Reply::Cancel => {
-                match approvals.deny(&found.request.id, &by, now).await {
+                let deny = Answer::Deny { reach: Reach::Once };
+                let record = evidence::of_run(&self.engine, evidence::answered(&found.request, &deny, &by.by));
+                match approvals.answer_on_record(&found.request.id, &deny, &by, record.clone(), now).await {
                     Ok(answered) if answered.outcome == AnswerOutcome::Recorded => {
-                        let deny = Answer::Deny { reach: Reach::Once };
-                        evidence::note(&self.engine, evidence::answered(&found.request, &deny, &by.by)).await;
+                        evidence::tell(&self.engine, record.as_ref());
                     }
                     Ok(_) => {}
                     Err(error) => tracing::warn!(%error, "a refusal could not be recorded"),

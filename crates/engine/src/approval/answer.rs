@@ -7,7 +7,7 @@ use super::{
     settings::ms,
     store::{AnswerOutcome, RecordedAnswer},
 };
-use crate::store::StoreError;
+use crate::{journal::JournalRecord, store::StoreError};
 
 /// Who answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +82,18 @@ impl Approvals {
         by: &Responder,
         now_ms: u64,
     ) -> Result<Answered, AnswerError> {
+        self.answer_on_record(id, answer, by, None, now_ms).await
+    }
+
+    /// As [`Self::answer`], and `evidence` is in the journal exactly if the answer counts: both are written in one step.
+    pub async fn answer_on_record(
+        &self,
+        id: &str,
+        answer: &Answer,
+        by: &Responder,
+        evidence: Option<JournalRecord>,
+        now_ms: u64,
+    ) -> Result<Answered, AnswerError> {
         let settled = |outcome| Answered { outcome, grant: None };
         let Some(stored) = self.request(id, by.tenant.as_deref(), now_ms).await? else {
             return Ok(settled(AnswerOutcome::Unknown));
@@ -94,6 +106,7 @@ impl Approvals {
             approved: matches!(answer, Answer::Approve { .. }),
             grant: grant.clone(),
             by: by.by.clone(),
+            evidence,
         };
         let outcome = self.store.answer(id, recorded, now_ms).await?;
         self.announce();

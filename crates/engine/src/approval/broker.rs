@@ -15,7 +15,7 @@ use super::{
     settings::ApprovalSettings,
     store::{ApprovalStore, RequestFilter},
 };
-use crate::{identity::Principal, permission::Question, store::StoreError};
+use crate::{identity::Principal, journal::JournalRecord, permission::Question, store::StoreError};
 
 /// Asks people, keeps what they answered, and says what their answers cover. Cheap to share behind an [`Arc`].
 pub struct Approvals {
@@ -151,13 +151,24 @@ impl Approvals {
 
     /// Ends a grant; false when there is none in force (of that responder's tenant).
     pub async fn revoke(&self, grant: &str, by: &Responder, now_ms: u64) -> Result<bool, StoreError> {
+        self.revoke_on_record(grant, by, None, now_ms).await
+    }
+
+    /// As [`Self::revoke`], and `evidence` is in the journal exactly if the grant was ended: both are written in one step.
+    pub async fn revoke_on_record(
+        &self,
+        grant: &str,
+        by: &Responder,
+        evidence: Option<JournalRecord>,
+        now_ms: u64,
+    ) -> Result<bool, StoreError> {
         if let Some(tenant) = by.tenant.as_deref() {
             let own = self.store.grants(Some(tenant), MOST_GRANTS, now_ms).await?;
             if !own.iter().any(|found| found.id == grant) {
                 return Ok(false);
             }
         }
-        let ended = self.store.revoke(grant, now_ms).await?;
+        let ended = self.store.revoke(grant, evidence, now_ms).await?;
         self.announce();
         // A denial that was taken back must not go on counting from memory.
         self.refresh(now_ms).await?;
@@ -189,7 +200,7 @@ impl Approvals {
         if cached.version == version {
             return Ok(cached);
         }
-        let grants = Grants::new(version, self.store.grants(None, MOST_GRANTS, now_ms).await?);
+        let grants = Grants::new(version, self.store.grants(None, MOST_GRANTS + 1, now_ms).await?);
         self.cache.store(grants.clone());
         Ok(grants)
     }

@@ -7,8 +7,9 @@ use std::{
 
 use super::request::Grant;
 
-/// Most grants held in memory and read at a time.
-pub(super) const MOST_GRANTS: usize = 10_000;
+/// Most grants held in memory. One more is asked of the store, which tells whether that is all of them; stores give so
+/// many.
+pub const MOST_GRANTS: usize = 10_000;
 
 /// The grants of a moment.
 #[derive(Default)]
@@ -25,7 +26,7 @@ pub(super) struct Grants {
 
 impl Grants {
     pub(super) fn new(version: Option<u64>, grants: Vec<Grant>) -> Arc<Self> {
-        let partial = grants.len() >= MOST_GRANTS;
+        let partial = grants.len() > MOST_GRANTS;
         let denials = grants.iter().any(|grant| !grant.allow);
         let ids = grants.iter().map(|grant| grant.id.clone()).collect();
         let mut by_tool: HashMap<String, Vec<Grant>> = HashMap::new();

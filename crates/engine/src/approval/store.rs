@@ -1,7 +1,7 @@
 //! Where requests and grants are kept.
 
 use super::request::{ApprovalRequest, Grant, RequestState, StoredRequest};
-use crate::{backend::BoxFuture, store::StoreError};
+use crate::{backend::BoxFuture, journal::JournalRecord, store::StoreError};
 
 /// What became of a request that was to be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub struct RecordedAnswer {
     pub grant: Option<Grant>,
     /// Who answered.
     pub by: String,
+    /// What is appended to the journal in the same step, if the answer counts, by stores that keep one.
+    pub evidence: Option<JournalRecord>,
 }
 
 /// What became of an answer. Of two racing answers exactly one is recorded.
@@ -59,7 +61,7 @@ pub trait ApprovalStore: Send + Sync + 'static {
     fn request<'a>(&'a self, id: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Option<StoredRequest>, StoreError>>;
     /// Lists requests, newest first.
     fn requests(&self, filter: RequestFilter, now_ms: u64) -> BoxFuture<'_, Result<Vec<StoredRequest>, StoreError>>;
-    /// Records an answer and its grant together.
+    /// Records an answer, its grant and its evidence together.
     fn answer<'a>(
         &'a self,
         id: &'a str,
@@ -75,8 +77,14 @@ pub trait ApprovalStore: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<Grant>, StoreError>>;
     /// Takes one use of a grant. True for exactly as many callers as it has uses left.
     fn take<'a>(&'a self, grant: &'a str, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>>;
-    /// Ends a grant; false when there was none in force.
-    fn revoke<'a>(&'a self, grant: &'a str, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>>;
+    /// Ends a grant; false when there was none in force. Stores that keep a journal append `evidence` to it in the same
+    /// step, if there was one.
+    fn revoke<'a>(
+        &'a self,
+        grant: &'a str,
+        evidence: Option<JournalRecord>,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<bool, StoreError>>;
     /// A number that changes whenever anything above changed, also when another process changed it. Cheap: it is asked
     /// several times a second while somebody waits.
     fn version(&self) -> BoxFuture<'_, Result<u64, StoreError>>;

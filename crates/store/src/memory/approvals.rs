@@ -8,9 +8,10 @@ use toolcrib_engine::{
         AnswerOutcome, ApprovalRequest, ApprovalStore, Grant, Parked, RecordedAnswer, RequestFilter, RequestState,
         StoredRequest,
     },
+    journal::JournalRecord,
 };
 
-use super::{MemoryStore, ready};
+use super::{MemoryStore, journal::Journal, ready};
 use crate::{
     bounds,
     subject::{state_of_request, subject_of},
@@ -140,12 +141,18 @@ impl Approvals {
     }
 }
 
+/// Evidence with its text, if the journal can take it.
+fn checked(record: JournalRecord) -> Result<(JournalRecord, String), StoreError> {
+    let text = Journal::check(&record)?;
+    Ok((record, text))
+}
+
 /// The newest of a list, newest first.
 fn newest<T>(items: impl DoubleEndedIterator<Item = T>, created: impl Fn(&T) -> u64, limit: usize) -> Vec<T> {
     let mut items: Vec<T> = items.rev().collect();
     // Stable: those of one millisecond stay in the order of their coming, newest first.
     items.sort_by_key(|item| std::cmp::Reverse(created(item)));
-    items.truncate(limit.min(bounds::LIST));
+    items.truncate(limit);
     items
 }
 
@@ -173,7 +180,7 @@ impl ApprovalStore for MemoryStore {
             .map(|asked| &asked.stored)
             .filter(|stored| filter.tenant.as_ref().is_none_or(|tenant| *tenant == stored.request.principal.tenant))
             .filter(|stored| filter.state.is_none_or(|state| state == state_of_request(stored, now_ms)));
-        let found = newest(found, |stored| stored.request.created_at_ms, filter.limit);
+        let found = newest(found, |stored| stored.request.created_at_ms, filter.limit.min(bounds::LIST));
         ready(Ok(found.into_iter().map(|stored| at(stored, now_ms)).collect()))
     }
 
@@ -183,7 +190,17 @@ impl ApprovalStore for MemoryStore {
         answer: RecordedAnswer,
         now_ms: u64,
     ) -> BoxFuture<'a, Result<AnswerOutcome, StoreError>> {
-        ready(self.approvals.lock().answer(id, answer, now_ms))
+        let answering = || {
+            let evidence = answer.evidence.clone().map(checked).transpose()?;
+            // Held until both are done, so that nobody sees one without the other.
+            let mut approvals = self.approvals.lock();
+            let outcome = approvals.answer(id, answer, now_ms)?;
+            if let (AnswerOutcome::Recorded, Some((record, text))) = (outcome, evidence) {
+                self.journal.lock().append(record, &text);
+            }
+            Ok(outcome)
+        };
+        ready(answering())
     }
 
     fn grants<'a>(
@@ -199,6 +216,7 @@ impl ApprovalStore for MemoryStore {
             .filter(|given| given.in_force(now_ms))
             .map(|given| &given.grant)
             .filter(|grant| tenant.is_none_or(|tenant| tenant == grant.principal.tenant));
+        let limit = limit.min(bounds::GRANTS);
         ready(Ok(newest(found, |grant| grant.created_at_ms, limit).into_iter().cloned().collect()))
     }
 
@@ -206,8 +224,22 @@ impl ApprovalStore for MemoryStore {
         ready(Ok(self.approvals.lock().take(grant, now_ms)))
     }
 
-    fn revoke<'a>(&'a self, grant: &'a str, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>> {
-        ready(Ok(self.approvals.lock().revoke(grant, now_ms)))
+    fn revoke<'a>(
+        &'a self,
+        grant: &'a str,
+        evidence: Option<JournalRecord>,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let revoking = || {
+            let evidence = evidence.map(checked).transpose()?;
+            let mut approvals = self.approvals.lock();
+            let ended = approvals.revoke(grant, now_ms);
+            if let (true, Some((record, text))) = (ended, evidence) {
+                self.journal.lock().append(record, &text);
+            }
+            Ok(ended)
+        };
+        ready(revoking())
     }
 
     fn version(&self) -> BoxFuture<'_, Result<u64, StoreError>> {

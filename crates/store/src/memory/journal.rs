@@ -7,7 +7,7 @@ use toolcrib_engine::{
     event::Outcome,
     journal::{
         Begun, Claim, ClaimResult, Earlier, GENESIS, JournalFilter, JournalRecord, JournalStore, Kind, StoredRecord,
-        Unfinished, link,
+        Unfinished, link_text,
     },
 };
 
@@ -25,8 +25,12 @@ pub(super) struct Journal {
     records: VecDeque<StoredRecord>,
     // Place of the intent.
     open: HashMap<CallKey, u64>,
+    // Calls whose outcome is among the records.
+    ended: HashSet<CallKey>,
     runs: HashSet<String>,
     claims: HashMap<ClaimKey, Claimed>,
+    // How many keys each owner has.
+    owners: HashMap<String, usize>,
     // Keys by call and, with a result, by age.
     by_call: HashMap<CallKey, ClaimKey>,
     by_expiry: BTreeMap<(u64, u64), ClaimKey>,
@@ -46,8 +50,10 @@ impl Default for Journal {
             anchor: (0, GENESIS.to_owned()),
             records: VecDeque::new(),
             open: HashMap::new(),
+            ended: HashSet::new(),
             runs: HashSet::new(),
             claims: HashMap::new(),
+            owners: HashMap::new(),
             by_call: HashMap::new(),
             by_expiry: BTreeMap::new(),
             results: BTreeMap::new(),
@@ -57,28 +63,38 @@ impl Default for Journal {
 }
 
 impl Journal {
-    fn check(record: &JournalRecord) -> Result<(), StoreError> {
-        let bytes = serde_json::to_vec(record).map_or(0, |text| text.len());
-        bounds::within("a journal record", bytes, bounds::RECORD_BYTES)
+    /// The record's text, which goes into the chain.
+    pub(super) fn check(record: &JournalRecord) -> Result<String, StoreError> {
+        let text = serde_json::to_string(record).unwrap_or_default();
+        bounds::within("a journal record", text.len(), bounds::RECORD_BYTES)?;
+        Ok(text)
     }
 
     /// Chains a record that was checked.
-    fn append(&mut self, record: JournalRecord) {
-        // Of several that find the same call unfinished, the first closes it.
-        if record.kind == Kind::Recovered && !self.open.contains_key(&(record.run.clone(), record.call)) {
+    pub(super) fn append(&mut self, record: JournalRecord, text: &str) {
+        let call = (record.run.clone(), record.call);
+        let left_out = match record.kind {
+            // Of several that find the same call unfinished, the first closes it.
+            Kind::Recovered => !self.open.contains_key(&call),
+            Kind::Outcome => self.ended.contains(&call),
+            _ => false,
+        };
+        if left_out {
             return;
         }
         let (last, previous) =
             self.records.back().map_or((self.anchor.0, &self.anchor.1), |newest| (newest.seq, &newest.hash));
         let seq = last + 1;
-        let hash = link(previous, seq, &record);
-        let call = (record.run.clone(), record.call);
+        let hash = link_text(previous, seq, text);
         match record.kind {
             Kind::Intent => {
                 self.open.entry(call).or_insert(seq);
             }
             Kind::Outcome | Kind::Recovered => {
                 self.open.remove(&call);
+                if record.kind == Kind::Outcome && record.call > 0 {
+                    self.ended.insert(call.clone());
+                }
                 if let Some(claimed) = self.by_call.get(&call).and_then(|key| self.claims.get_mut(key)) {
                     claimed.earlier.outcome = claimed.earlier.outcome.or(record.outcome);
                 }
@@ -97,11 +113,14 @@ impl Journal {
         if self.open.get(&call) == Some(&oldest.seq) {
             self.open.remove(&call);
         }
+        if oldest.record.kind == Kind::Outcome {
+            self.ended.remove(&call);
+        }
         self.anchor = (oldest.seq, oldest.hash);
     }
 
     fn begin(&mut self, intent: JournalRecord, claim: Option<Claim>, now_ms: u64) -> Result<Begun, StoreError> {
-        Self::check(&intent)?;
+        let text = Self::check(&intent)?;
         if let Some(claim) = claim {
             while let Some(oldest) = self.by_expiry.first_entry()
                 && oldest.key().0 <= now_ms
@@ -113,9 +132,16 @@ impl Journal {
             if let Some(claimed) = self.claims.get(&key) {
                 return Ok(Begun::Duplicate(claimed.earlier.clone()));
             }
-            if self.claims.len() >= bounds::CLAIMS {
-                return Err(bounds::too_many_claims());
+            if self.owners.get(&key.0).is_some_and(|keys| *keys >= bounds::CLAIMS_PER_OWNER) {
+                let own = self.by_expiry.iter().find(|(_, (owner, _))| *owner == key.0);
+                let next = own.map_or(now_ms, |((end, _), _)| *end);
+                return Err(bounds::too_many_claims_of(&key.0, next, now_ms));
             }
+            if self.claims.len() >= bounds::CLAIMS {
+                let next = self.by_expiry.first_key_value().map_or(now_ms, |((end, _), _)| *end);
+                return Err(bounds::too_many_claims(next, now_ms));
+            }
+            *self.owners.entry(key.0.clone()).or_default() += 1;
             let number = self.next_claim;
             self.next_claim += 1;
             let earlier = Earlier {
@@ -129,12 +155,18 @@ impl Journal {
             self.by_expiry.insert((claim.expires_at_ms, number), key.clone());
             self.claims.insert(key, Claimed { number, expires_at_ms: claim.expires_at_ms, earlier });
         }
-        self.append(intent);
+        self.append(intent, &text);
         Ok(Begun::Started)
     }
 
     fn forget(&mut self, key: &ClaimKey) {
         if let Some(claimed) = self.claims.remove(key) {
+            if let Some(keys) = self.owners.get_mut(&key.0) {
+                *keys -= 1;
+                if *keys == 0 {
+                    self.owners.remove(&key.0);
+                }
+            }
             self.by_call.remove(&(claimed.earlier.run, claimed.earlier.call));
             self.by_expiry.remove(&(claimed.expires_at_ms, claimed.number));
             self.results.remove(&claimed.number);
@@ -142,9 +174,9 @@ impl Journal {
     }
 
     fn finish(&mut self, outcome: JournalRecord, claim: Option<ClaimResult>) -> Result<(), StoreError> {
-        Self::check(&outcome)?;
+        let text = Self::check(&outcome)?;
         let (run, call, how) = (outcome.run.clone(), outcome.call, outcome.outcome);
-        self.append(outcome);
+        self.append(outcome, &text);
         if let Some(claim) = claim {
             self.settle(claim, &run, call, how);
         }
@@ -269,10 +301,10 @@ impl JournalStore for MemoryStore {
 
     fn append(&self, records: Vec<JournalRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
         let append = || {
-            records.iter().try_for_each(Journal::check)?;
+            let texts = records.iter().map(Journal::check).collect::<Result<Vec<_>, _>>()?;
             let mut journal = self.journal.lock();
-            for record in records {
-                journal.append(record);
+            for (record, text) in records.into_iter().zip(texts) {
+                journal.append(record, &text);
             }
             Ok(())
         };

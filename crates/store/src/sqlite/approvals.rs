@@ -7,11 +7,13 @@ use toolcrib_engine::{
         AnswerOutcome, ApprovalRequest, ApprovalStore, Grant, Parked, RecordedAnswer, RequestFilter, RequestState,
         StoredRequest,
     },
+    journal::JournalRecord,
 };
 
 use super::{
     SqliteStore,
     failure::Refusal,
+    journal,
     queries::{from_json, signed, to_json},
 };
 use crate::{
@@ -65,9 +67,14 @@ impl ApprovalStore for SqliteStore {
         Box::pin(self.write("use grant", move |connection| take(connection, &grant, now_ms)))
     }
 
-    fn revoke<'a>(&'a self, grant: &'a str, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn revoke<'a>(
+        &'a self,
+        grant: &'a str,
+        evidence: Option<JournalRecord>,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         let grant = grant.to_owned();
-        Box::pin(self.write("revoke grant", move |connection| revoke(connection, &grant, now_ms)))
+        Box::pin(self.write("revoke grant", move |connection| revoke(connection, &grant, evidence.as_ref(), now_ms)))
     }
 
     fn version(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
@@ -224,6 +231,9 @@ fn record_answer(
     if let Some(grant) = &answer.grant {
         add_grant(connection, grant)?;
     }
+    if let Some(evidence) = &answer.evidence {
+        journal::append(connection, evidence)?;
+    }
     changed(connection)?;
     Ok(AnswerOutcome::Recorded)
 }
@@ -256,7 +266,7 @@ fn grants(connection: &Connection, tenant: Option<&str>, limit: usize, now_ms: u
         "SELECT record, uses_left FROM grants WHERE {IN_FORCE} AND (?1 IS NULL OR tenant = ?1)
          ORDER BY created_at_ms DESC, id DESC LIMIT ?3"
     ))?;
-    let limit = signed(limit.min(bounds::LIST) as u64);
+    let limit = signed(limit.min(bounds::GRANTS) as u64);
     let rows = statement.query_map(params![tenant, signed(now_ms), limit], |row| {
         Ok((row.get::<_, String>(0)?, row.get::<_, Option<u32>>(1)?))
     })?;
@@ -287,11 +297,19 @@ fn take(connection: &Connection, grant: &str, now_ms: u64) -> Result<bool, Refus
     }
 }
 
-fn revoke(connection: &Connection, grant: &str, now_ms: u64) -> Result<bool, Refusal> {
+fn revoke(
+    connection: &Connection,
+    grant: &str,
+    evidence: Option<&JournalRecord>,
+    now_ms: u64,
+) -> Result<bool, Refusal> {
     let ended = connection
         .prepare_cached(&format!("UPDATE grants SET ended_at_ms = ?2 WHERE grant_id = ?1 AND {IN_FORCE}"))?
         .execute(params![grant, signed(now_ms)])?;
     if ended > 0 {
+        if let Some(evidence) = evidence {
+            journal::append(connection, evidence)?;
+        }
         changed(connection)?;
     }
     Ok(ended > 0)

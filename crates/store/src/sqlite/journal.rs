@@ -7,7 +7,7 @@ use rusqlite::{
 use toolcrib_engine::{
     StoreError,
     event::Outcome,
-    journal::{Begun, Claim, ClaimResult, Earlier, JournalFilter, JournalRecord, Kind, StoredRecord, link},
+    journal::{Begun, Claim, ClaimResult, Earlier, JournalFilter, JournalRecord, Kind, StoredRecord, link_text},
 };
 
 use super::{
@@ -19,12 +19,19 @@ use crate::bounds;
 /// Expired keys dropped along with each new one: more than come in, so that they do not pile up.
 const EXPIRED_PER_CLAIM: i64 = 8;
 
-/// Chains and writes one record and keeps the list of open intents. A recovery of a call that is not open is left out.
+/// Chains and writes one record and keeps the list of open intents. A recovery of a call that is not open is left out, and
+/// so is a second outcome.
 pub(crate) fn append(connection: &Connection, record: &JournalRecord) -> Result<(), Refusal> {
     let text = to_json("write journal", record)?;
     bounds::within("a journal record", text.len(), bounds::RECORD_BYTES).map_err(Refusal::Rule)?;
-    // Of several processes that find the same call unfinished, the first closes it.
-    if record.kind == Kind::Recovered && !is_open(connection, record)? {
+    let left_out = match record.kind {
+        // Of several processes that find the same call unfinished, the first closes it.
+        Kind::Recovered => !is_open(connection, record)?,
+        // Written already by an attempt whose end nobody learnt of.
+        Kind::Outcome => has_outcome(connection, record)?,
+        _ => false,
+    };
+    if left_out {
         return Ok(());
     }
     let (last, previous) = head(connection)?;
@@ -43,7 +50,7 @@ pub(crate) fn append(connection: &Connection, record: &JournalRecord) -> Result<
             record.principal.user,
             record.tool,
             record.outcome.map(Outcome::word),
-            link(&previous, seq, record),
+            link_text(&previous, seq, &text),
             text
         ])?;
     match record.kind {
@@ -69,6 +76,20 @@ pub(crate) fn append(connection: &Connection, record: &JournalRecord) -> Result<
 fn is_open(connection: &Connection, record: &JournalRecord) -> Result<bool, Refusal> {
     Ok(connection
         .prepare_cached("SELECT 1 FROM open_intents WHERE run = ?1 AND call = ?2")?
+        .exists(params![record.run, signed(record.call)])?)
+}
+
+/// Whether the call's outcome is in the journal: not one that was recovered, nor one that came late.
+fn has_outcome(connection: &Connection, record: &JournalRecord) -> Result<bool, Refusal> {
+    // A record of no call, or of one that is open, has none; that is nearly all of them.
+    if record.call == 0 || (record.mutating && is_open(connection, record)?) {
+        return Ok(false);
+    }
+    Ok(connection
+        .prepare_cached(
+            "SELECT 1 FROM journal
+             WHERE run = ?1 AND call = ?2 AND outcome IS NOT NULL AND record ->> '$.kind' = 'outcome'",
+        )?
         .exists(params![record.run, signed(record.call)])?)
 }
 
@@ -152,10 +173,15 @@ fn add_claim(connection: &Connection, intent: &JournalRecord, claim: &Claim, now
                   - coalesce((SELECT id FROM claims ORDER BY id LIMIT 1), 0)",
         )?
         .query_row([], |row| row.get(0))?;
+    if span >= signed(bounds::CLAIMS_PER_OWNER as u64) - 1 {
+        owner_has_room(connection, &claim.owner, now_ms)?;
+    }
     if span >= signed(bounds::CLAIMS as u64) - 1 {
         let claims: i64 = connection.prepare_cached("SELECT count(*) FROM claims")?.query_row([], |row| row.get(0))?;
         if claims >= signed(bounds::CLAIMS as u64) {
-            return Err(Refusal::Rule(bounds::too_many_claims()));
+            let next: Option<i64> =
+                connection.prepare_cached("SELECT min(expires_at_ms) FROM claims")?.query_row([], |row| row.get(0))?;
+            return Err(Refusal::Rule(bounds::too_many_claims(next.unwrap_or_default().unsigned_abs(), now_ms)));
         }
     }
     connection
@@ -171,6 +197,31 @@ fn add_claim(connection: &Connection, intent: &JournalRecord, claim: &Claim, now
             signed(claim.expires_at_ms)
         ])?;
     Ok(())
+}
+
+/// Fails when an owner has as many living keys as one may have.
+fn owner_has_room(connection: &Connection, owner: &str, now_ms: u64) -> Result<(), Refusal> {
+    let most = signed(bounds::CLAIMS_PER_OWNER as u64);
+    let full = || -> Result<bool, Refusal> {
+        // From the index alone, and no further than the answer.
+        let keys: i64 = connection
+            .prepare_cached("SELECT count(*) FROM (SELECT 1 FROM claims WHERE owner = ?1 LIMIT ?2)")?
+            .query_row(params![owner, most], |row| row.get(0))?;
+        Ok(keys >= most)
+    };
+    if !full()? {
+        return Ok(());
+    }
+    connection
+        .prepare_cached("DELETE FROM claims WHERE owner = ?1 AND expires_at_ms <= ?2")?
+        .execute(params![owner, signed(now_ms)])?;
+    if !full()? {
+        return Ok(());
+    }
+    let next: Option<i64> = connection
+        .prepare_cached("SELECT min(expires_at_ms) FROM claims WHERE owner = ?1")?
+        .query_row([owner], |row| row.get(0))?;
+    Err(Refusal::Rule(bounds::too_many_claims_of(owner, next.unwrap_or_default().unsigned_abs(), now_ms)))
 }
 
 pub(crate) fn finish(

@@ -32,6 +32,7 @@ macro_rules! conformance {
             conformance!(@ $new, approvals, requests_are_listed_newest_first_by_tenant_and_state);
             conformance!(@ $new, approvals, an_answer_counts_once_and_in_time);
             conformance!(@ $new, approvals, an_answer_and_its_grant_are_kept_together_or_not_at_all);
+            conformance!(@ $new, approvals, an_answer_and_its_evidence_are_one_step);
             conformance!(@ $new, approvals, a_grant_is_used_as_often_as_granted);
             conformance!(@ $new, approvals, grants_in_force_are_listed_with_the_uses_they_have_left);
             conformance!(@ $new, approvals, every_change_of_approvals_shows_in_the_version);
@@ -39,6 +40,7 @@ macro_rules! conformance {
             conformance!(@ $new, journal, records_are_chained_in_the_order_of_their_writing);
             conformance!(@ $new, journal, several_records_are_appended_all_or_none);
             conformance!(@ $new, journal, an_intent_is_unfinished_until_its_outcome);
+            conformance!(@ $new, journal, a_call_has_one_outcome);
             conformance!(@ $new, journal, a_runs_name_is_plain);
             conformance!(@ $new, journal, a_key_is_used_once);
             conformance!(@ $new, journal, an_expired_key_is_free_and_its_late_outcome_harms_nobody);
@@ -87,6 +89,26 @@ macro_rules! conformance {
             suite::$subject::$test(&stores).await;
         }
     };
+}
+
+/// Long rows of writes: not with a disk under them.
+mod long {
+    use super::*;
+
+    #[tokio::test]
+    async fn one_owner_cannot_use_up_the_keys_of_all_in_memory() {
+        suite::journal::one_owner_cannot_use_up_the_keys_of_all(MemoryStore::new()).await;
+    }
+
+    #[tokio::test]
+    async fn one_owner_cannot_use_up_the_keys_of_all_in_sqlite() {
+        suite::journal::one_owner_cannot_use_up_the_keys_of_all(SqliteStore::open_in_memory().unwrap()).await;
+    }
+
+    #[tokio::test]
+    async fn more_grants_than_the_engine_holds_show() {
+        suite::approvals::more_grants_than_the_engine_holds_show(SqliteStore::open_in_memory().unwrap()).await;
+    }
 }
 
 conformance!(memory, (MemoryStore::new(), ()), (MemoryStore::with_result_bytes(100), ()), ([MemoryStore::new()], ()));

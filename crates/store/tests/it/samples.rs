@@ -58,11 +58,11 @@ pub(crate) fn grant(id: &str, uses_left: Option<u32>) -> Grant {
 }
 
 pub(crate) fn yes(grant: Option<Grant>) -> RecordedAnswer {
-    RecordedAnswer { approved: true, grant, by: "terminal".to_owned() }
+    RecordedAnswer { approved: true, grant, by: "terminal".to_owned(), evidence: None }
 }
 
 pub(crate) fn no() -> RecordedAnswer {
-    RecordedAnswer { approved: false, grant: None, by: "http:key".to_owned() }
+    RecordedAnswer { approved: false, grant: None, by: "http:key".to_owned(), evidence: None }
 }
 
 pub(crate) fn intent(run: &str, call: u64) -> JournalRecord {

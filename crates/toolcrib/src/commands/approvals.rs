@@ -1,16 +1,12 @@
 //! `toolcrib approvals`: what waits for a person, and the person's answer. Works on the store alone, beside whatever serves.
 
-use std::{
-    io::{IsTerminal, Read},
-    sync::Arc,
-};
+use std::io::{IsTerminal, Read};
 
 use anyhow::{Context, bail};
 use serde_json::json;
 use toolcrib_core::ToolResult;
 use toolcrib_engine::{
     approval::{Answer, AnswerOutcome, Approvals, Grant, Reach, RequestFilter, RequestState, Responder, StoredRequest},
-    journal::JournalStore,
     pending::{PendingSettings, PendingWork},
 };
 
@@ -34,7 +30,7 @@ pub(crate) async fn run(args: ApprovalsArgs) -> anyhow::Result<Exit> {
     let approvals = Approvals::new(stores.approvals.clone(), settings::approvals(&loaded.config));
     let desk = Desk {
         approvals,
-        journal: loaded.config.audit.enabled.then(|| stores.journal.clone()),
+        on_record: loaded.config.audit.enabled,
         me: Responder::owner("terminal"),
     };
     let approvals = &desk.approvals;
@@ -150,16 +146,16 @@ fn show(stored: &StoredRequest, json: bool) -> anyhow::Result<Exit> {
 /// What answering needs.
 struct Desk {
     approvals: Approvals,
-    journal: Option<Arc<dyn JournalStore>>,
+    /// Whether answers are to be in the journal.
+    on_record: bool,
     me: Responder,
 }
 
 impl Desk {
     async fn answer(&self, stored: &StoredRequest, answer: &Answer, json: bool) -> anyhow::Result<Exit> {
-        let answered = self.approvals.answer(&stored.request.id, answer, &self.me, now_ms()).await?;
-        if let (AnswerOutcome::Recorded, Some(journal)) = (answered.outcome, &self.journal) {
-            evidence::append(journal.as_ref(), evidence::answered(&stored.request, answer, &self.me.by)).await;
-        }
+        let record = self.on_record.then(|| evidence::answered(&stored.request, answer, &self.me.by));
+        let id = &stored.request.id;
+        let answered = self.approvals.answer_on_record(id, answer, &self.me, record, now_ms()).await?;
         let (exit, text) = match answered.outcome {
             AnswerOutcome::Recorded => (Exit::Done, "recorded".to_owned()),
             AnswerOutcome::Settled(state) => (Exit::Failed, format!("too late: the request is {}", word(state))),
@@ -210,10 +206,8 @@ impl Desk {
             [] => bail!("no grant in force has the handle '{id}'"),
             _ => bail!("several grants begin with '{id}'; write more of the handle"),
         };
-        let revoked = self.approvals.revoke(&grant.id, &self.me, now_ms()).await?;
-        if let (true, Some(journal)) = (revoked, &self.journal) {
-            evidence::append(journal.as_ref(), evidence::revoked(grant, &self.me.by)).await;
-        }
+        let record = self.on_record.then(|| evidence::revoked(grant, &self.me.by));
+        let revoked = self.approvals.revoke_on_record(&grant.id, &self.me, record, now_ms()).await?;
         if json {
             print::json(&json!({"id": grant.id, "revoked": revoked}))?;
         } else {

@@ -10,6 +10,7 @@ use toolcrib_engine::{
         AnswerOutcome, ApprovalRequest, ApprovalStore, Grant, Parked, RecordedAnswer, RequestFilter, RequestState,
         StoredRequest,
     },
+    journal::JournalRecord,
 };
 
 pub(crate) struct Ledger {
@@ -162,7 +163,12 @@ impl ApprovalStore for Ledger {
         })
     }
 
-    fn revoke<'a>(&'a self, grant: &'a str, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn revoke<'a>(
+        &'a self,
+        grant: &'a str,
+        _evidence: Option<JournalRecord>,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         self.step(move |state| {
             let before = state.grants.len();
             state.grants.retain(|found| found.id != grant || !in_force(found, now_ms));

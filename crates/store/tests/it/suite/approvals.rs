@@ -4,10 +4,13 @@
 use toolcrib_core::ContentHash;
 use toolcrib_engine::{
     StoreError,
-    approval::{AnswerOutcome, ApprovalRequest, Parked, RecordedAnswer, RequestFilter, RequestState, StoredRequest},
+    approval::{
+        AnswerOutcome, ApprovalRequest, MOST_GRANTS, Parked, RecordedAnswer, RequestFilter, RequestState, StoredRequest,
+    },
+    journal::{JournalRecord, Kind},
 };
 
-use crate::samples::{grant, no, principal, request, yes};
+use crate::samples::{everything, grant, holds, no, principal, request, yes};
 
 use super::{Store, at_once};
 
@@ -143,10 +146,46 @@ pub(crate) async fn an_answer_and_its_grant_are_kept_together_or_not_at_all(stor
     assert_eq!(store.request("b", 3_000).await.unwrap().unwrap().state, RequestState::Pending);
 }
 
+pub(crate) async fn an_answer_and_its_evidence_are_one_step(store: impl Store) {
+    let evidence = |kind, detail: &str| {
+        Some(JournalRecord { detail: Some(detail.to_owned()), ..JournalRecord::new(kind, 3_000, "terminal") })
+    };
+    let answer = |detail: &str, given: &str| RecordedAnswer {
+        evidence: evidence(Kind::Answered, detail),
+        ..yes(Some(grant(given, None)))
+    };
+    for id in ["a", "b", "c"] {
+        store.park(request(id), 10, 2_000).await.unwrap();
+    }
+    store.answer("a", answer("first", "g"), 3_000).await.unwrap();
+    store.answer("a", answer("too late", "h"), 3_000).await.unwrap();
+    store.answer("x", answer("of nothing", "h"), 3_000).await.unwrap();
+    store.answer("b", answer("refused", "g"), 3_000).await.unwrap_err();
+    // Evidence that cannot be written keeps the answer from counting.
+    store.answer("c", answer(&"x".repeat(100_000), "h"), 3_000).await.unwrap_err();
+    assert_eq!(store.request("c", 3_000).await.unwrap().unwrap().state, RequestState::Pending);
+    assert_eq!(grant_ids(&store, None, 3_000).await, ["g"]);
+    for (id, detail) in [("g", "taken back"), ("g", "again"), ("x", "of nothing")] {
+        store.revoke(id, evidence(Kind::Grant, detail), 3_000).await.unwrap();
+    }
+    let records = store.records(everything()).await.unwrap();
+    holds(store.anchor().await.unwrap(), &records);
+    let told: Vec<_> = records.iter().map(|stored| (stored.record.kind, stored.record.detail.as_deref())).collect();
+    assert_eq!(told, [(Kind::Answered, Some("first")), (Kind::Grant, Some("taken back"))]);
+}
+
+pub(crate) async fn more_grants_than_the_engine_holds_show(store: impl Store) {
+    for number in 0..=MOST_GRANTS {
+        give(&store, grant(&number.to_string(), None)).await;
+    }
+    assert_eq!(store.grants(None, MOST_GRANTS, 2_000).await.unwrap().len(), MOST_GRANTS);
+    assert_eq!(store.grants(None, MOST_GRANTS + 1, 2_000).await.unwrap().len(), MOST_GRANTS + 1);
+}
+
 async fn give(store: &impl Store, given: toolcrib_engine::approval::Grant) {
     let id = format!("request of {}", given.id);
     store.park(request(&id), usize::MAX, 1_000).await.unwrap();
-    let answer = RecordedAnswer { approved: given.allow, grant: Some(given), by: "terminal".to_owned() };
+    let answer = RecordedAnswer { approved: given.allow, ..yes(Some(given)) };
     assert_eq!(store.answer(&id, answer, 1_000).await.unwrap(), AnswerOutcome::Recorded);
 }
 
@@ -180,7 +219,7 @@ pub(crate) async fn grants_in_force_are_listed_with_the_uses_they_have_left(stor
     assert_eq!(store.grants(None, 1, 3_000).await.unwrap().len(), 1);
     assert_eq!(store.grants(Some("t"), 100, 3_000).await.unwrap()[2], grant("a", Some(1)));
     for (id, now, ended) in [("b", 3_000, true), ("b", 3_000, false), ("x", 3_000, false), ("brief", 5_000, false)] {
-        assert_eq!(store.revoke(id, now).await.unwrap(), ended, "{id}");
+        assert_eq!(store.revoke(id, None, now).await.unwrap(), ended, "{id}");
     }
     assert!(!store.take("brief", 5_000).await.unwrap(), "its time is over");
     assert!(!store.take("b", 3_000).await.unwrap(), "revoked");
@@ -205,7 +244,7 @@ pub(crate) async fn every_change_of_approvals_shows_in_the_version(store: impl S
     changed("an answer", true).await;
     store.take("g", 1_000).await.unwrap();
     changed("a use", true).await;
-    store.revoke("g", 1_000).await.unwrap();
+    store.revoke("g", None, 1_000).await.unwrap();
     changed("a revocation", true).await;
     store.prune(2_000).await.unwrap();
     changed("tidying up", true).await;

@@ -64,6 +64,82 @@ pub(crate) async fn an_intent_is_unfinished_until_its_outcome(store: impl Store)
     assert_eq!(open(10).await, expected(&[("s", 1)]), "a living run's calls are under way");
 }
 
+pub(crate) async fn a_call_has_one_outcome(store: impl Store) {
+    let recovered = |call| JournalRecord { kind: Kind::Recovered, ..outcome("r", call, Outcome::Unknown) };
+    let late = |call| JournalRecord { kind: Kind::Late, ..outcome("r", call, Outcome::Ok) };
+    let looking = |call| JournalRecord { mutating: false, ..outcome("r", call, Outcome::Ok) };
+    // As when the first attempt was committed and its caller did not learn of it.
+    store.begin(intent("r", 1), Some(claim("k")), 1).await.unwrap();
+    for _ in 0..2 {
+        store.finish(outcome("r", 1, Outcome::Ok), Some(kept("k", Some("{}")))).await.unwrap();
+    }
+    store.append(vec![outcome("r", 1, Outcome::Unknown)]).await.unwrap();
+    for _ in 0..2 {
+        store.append(vec![looking(2), looking(3)]).await.unwrap();
+    }
+    // Neither what another process closed by mistake nor what came late is the call's own outcome.
+    store.begin(intent("r", 4), None, 1).await.unwrap();
+    store.append(vec![recovered(4), late(4)]).await.unwrap();
+    for _ in 0..2 {
+        store.finish(outcome("r", 4, Outcome::Ok), None).await.unwrap();
+    }
+    store.finish(outcome("s", 1, Outcome::Ok), None).await.unwrap();
+    let found = verified(&store).await;
+    let story: Vec<_> =
+        found.iter().map(|stored| (stored.record.kind, &*stored.record.run, stored.record.call)).collect();
+    let expected = [
+        (Kind::Intent, "r", 1),
+        (Kind::Outcome, "r", 1),
+        (Kind::Outcome, "r", 2),
+        (Kind::Outcome, "r", 3),
+        (Kind::Intent, "r", 4),
+        (Kind::Recovered, "r", 4),
+        (Kind::Late, "r", 4),
+        (Kind::Outcome, "r", 4),
+        (Kind::Outcome, "s", 1),
+    ];
+    assert_eq!(story, expected);
+    let Begun::Duplicate(earlier) = store.begin(intent("r", 9), Some(claim("k")), 1).await.unwrap() else {
+        panic!("the key was used")
+    };
+    assert_eq!((earlier.outcome, earlier.result.as_deref()), (Some(Outcome::Ok), Some("{}")));
+}
+
+pub(crate) async fn one_owner_cannot_use_up_the_keys_of_all(store: impl Store) {
+    let of = |owner: &str, number: u64, end| Claim {
+        owner: owner.to_owned(),
+        expires_at_ms: end,
+        ..claim(&number.to_string())
+    };
+    for number in 0..10_000 {
+        let end = if number == 7 { 61_000 } else { 90_000 };
+        assert_eq!(
+            store.begin(intent("r", number), Some(of("ann", number, end)), 1_000).await.unwrap(),
+            Begun::Started
+        );
+    }
+    let refused = store.begin(intent("r", 10_000), Some(of("ann", 10_000, 90_000)), 1_000).await.unwrap_err();
+    let StoreError::Quota(text) = &refused else { panic!("{refused}") };
+    for said in ["10000 idempotency keys", "'ann'", "ends in 60 s"] {
+        assert!(text.contains(said), "{text}");
+    }
+    let again = store.begin(intent("r", 10_000), Some(of("ann", 3, 90_000)), 1_000).await.unwrap();
+    assert!(matches!(again, Begun::Duplicate(earlier) if earlier.call == 3), "a known key is still known");
+    assert_eq!(store.begin(intent("r", 10_001), Some(of("bob", 1, 90_000)), 1_000).await.unwrap(), Begun::Started);
+    assert_eq!(
+        store.begin(intent("r", 10_002), None, 1_000).await.unwrap(),
+        Begun::Started,
+        "calls without a key go on"
+    );
+    // One expires, one is given back: so many are free.
+    let release = ClaimResult { owner: "ann".to_owned(), release: true, ..kept("5", None) };
+    store.finish(outcome("r", 5, Outcome::Unavailable), Some(release)).await.unwrap();
+    for (number, free) in [(10_003, true), (10_004, true), (10_005, false)] {
+        let begun = store.begin(intent("r", number), Some(of("ann", number, 90_000)), 61_000).await;
+        assert_eq!(begun.is_ok(), free, "{number}: {begun:?}");
+    }
+}
+
 pub(crate) async fn a_runs_name_is_plain(store: impl Store) {
     for run in ["", "../up", "a/b"] {
         assert!(store.open_run(run).await.is_err(), "{run}");
