@@ -287,7 +287,7 @@ pub(crate) struct AuditArgs {
     /// The last so many records.
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     pub(crate) limit: usize,
-    /// Go on printing records as they come, one JSON object a line.
+    /// Go on printing records as they come.
     #[arg(long, conflicts_with_all = ["export", "verify"])]
     pub(crate) follow: bool,
     /// Write all records that match to a new file, one JSON object a line; - writes to standard output.

@@ -317,7 +317,8 @@ async fn keep_fresh(approvals: &Arc<Approvals>, pending: Option<PendingWork>) {
     }
     let approvals = Arc::downgrade(approvals);
     tokio::spawn(async move {
-        let mut last = callers::now_ms();
+        // Soon after the start as well: many processes live for less than an hour.
+        let mut last = 0;
         loop {
             tokio::time::sleep(REFRESH).await;
             let Some(approvals) = approvals.upgrade() else { break };

@@ -1,18 +1,22 @@
 //! `toolcrib audit`: what ran, for whom, by whose leave, and whether the record is whole.
 
-use std::{fs::File, io::Write, time::Duration};
+use std::{
+    fs::File,
+    io::{BufWriter, Write},
+    ops::ControlFlow,
+    time::Duration,
+};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use jiff::{Timestamp, tz::TimeZone};
+use tokio_util::sync::CancellationToken;
 use toolcrib_engine::{
     Outcome,
-    journal::{JournalFilter, JournalStore, StoredRecord, verify},
+    journal::{self, JournalFilter, JournalStore, StoredRecord, verify},
 };
 
 use crate::{args::AuditArgs, exit::Exit, print, stores, world};
 
-/// Records read at a time.
-const PAGE: usize = 1_000;
 /// How often new records are looked for.
 const FOLLOW: Duration = Duration::from_millis(500);
 
@@ -27,21 +31,12 @@ pub(crate) async fn run(args: AuditArgs) -> anyhow::Result<Exit> {
     if let Some(path) = &args.export {
         return export(journal, filter, path).await;
     }
-    let records = journal.records(JournalFilter { newest: true, limit: args.limit, ..filter.clone() }).await?;
-    let mut after = records.last().map_or(filter.after, |record| record.seq);
-    show(&records, args.json)?;
-    if !args.follow {
-        return Ok(Exit::Done);
+    let last = JournalFilter { newest: true, limit: args.limit, ..filter };
+    if args.follow {
+        return follow(journal, last, args.json).await;
     }
-    loop {
-        tokio::select! {
-            () = tokio::time::sleep(FOLLOW) => {}
-            _ = tokio::signal::ctrl_c() => return Ok(Exit::Done),
-        }
-        let records = journal.records(JournalFilter { after, limit: PAGE, ..filter.clone() }).await?;
-        after = records.last().map_or(after, |record| record.seq);
-        show(&records, true)?;
-    }
+    show(&journal.records(last).await?, args.json)?;
+    Ok(Exit::Done)
 }
 
 fn filter(args: &AuditArgs) -> anyhow::Result<JournalFilter> {
@@ -50,7 +45,6 @@ fn filter(args: &AuditArgs) -> anyhow::Result<JournalFilter> {
         tool: args.tool.clone(),
         outcome: args.outcome.as_deref().map(outcome).transpose()?,
         user: args.user.clone(),
-        limit: PAGE,
         ..JournalFilter::default()
     })
 }
@@ -113,31 +107,66 @@ async fn check(journal: &dyn JournalStore, json: bool) -> anyhow::Result<Exit> {
     }
 }
 
-async fn export(journal: &dyn JournalStore, mut filter: JournalFilter, path: &str) -> anyhow::Result<Exit> {
-    let mut out: Box<dyn Write> = if path == "-" {
-        Box::new(std::io::stdout().lock())
+async fn export(journal: &dyn JournalStore, filter: JournalFilter, path: &str) -> anyhow::Result<Exit> {
+    let mut out: Box<dyn Write + Send> = if path == "-" {
+        Box::new(std::io::stdout())
     } else {
         // A record of what happened is not written over.
-        Box::new(File::create_new(path).with_context(|| format!("cannot create {path}"))?)
+        Box::new(BufWriter::new(File::create_new(path).with_context(|| format!("cannot create {path}"))?))
     };
-    let mut count = 0_usize;
-    loop {
-        let records = journal.records(filter.clone()).await?;
-        let Some(last) = records.last() else { break };
-        filter.after = last.seq;
-        for record in &records {
-            serde_json::to_writer(&mut out, record)?;
-            if let Err(error) = out.write_all(b"\n") {
-                bail!("cannot write {path}: {error}");
-            }
-        }
-        count += records.len();
-    }
-    out.flush()?;
+    let count = journal::export(journal, filter, &mut out).await.with_context(|| format!("cannot export to {path}"))?;
     if path != "-" {
         print::note(format!("{count} records written to {path}"));
     }
     Ok(Exit::Done)
+}
+
+/// Prints the last records and then those that come, until the user has enough.
+async fn follow(journal: &dyn JournalStore, filter: JournalFilter, json: bool) -> anyhow::Result<Exit> {
+    let cancel = CancellationToken::new();
+    let stop = cancel.clone();
+    let listening = tokio::spawn(async move {
+        // Where there are no signals to wait for, the process is ended from outside.
+        if tokio::signal::ctrl_c().await.is_ok() {
+            stop.cancel();
+        }
+    });
+    if !json {
+        print::line(follow_line(&HEADINGS.map(str::to_owned)));
+    }
+    let mut failure = None;
+    let take = |stored: StoredRecord| {
+        if json {
+            match serde_json::to_string(&stored) {
+                Ok(text) => print::line(text),
+                Err(error) => {
+                    failure = Some(error);
+                    return ControlFlow::Break(());
+                }
+            }
+        } else {
+            print::line(follow_line(&row(&stored)));
+        }
+        ControlFlow::Continue(())
+    };
+    let followed = journal::follow(journal, filter, FOLLOW, &cancel, take).await;
+    listening.abort();
+    followed?;
+    failure.map_or(Ok(Exit::Done), |error| Err(error.into()))
+}
+
+const HEADINGS: [&str; 8] = ["no", "time", "what", "tool", "outcome", "who", "ms", "by / why"];
+
+/// A row of a table whose later rows are not known yet: columns of a fixed width, more where a cell needs more.
+fn follow_line(cells: &[String; 8]) -> String {
+    const WIDTHS: [usize; 8] = [6, 19, 9, 32, 11, 12, 9, 0];
+    let mut line = String::new();
+    for (cell, width) in cells.iter().zip(WIDTHS) {
+        let cell = print::clean(cell);
+        line.push_str(&format!("{cell:width$}  "));
+    }
+    line.truncate(line.trim_end().len());
+    line
 }
 
 fn show(records: &[StoredRecord], json: bool) -> anyhow::Result<()> {
@@ -147,19 +176,19 @@ fn show(records: &[StoredRecord], json: bool) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    let rows = records.iter().map(row).collect();
-    print::table(&["no", "time", "what", "tool", "outcome", "who", "ms", "by / why"], rows);
+    let rows = records.iter().map(|stored| row(stored).to_vec()).collect();
+    print::table(&HEADINGS, rows);
     Ok(())
 }
 
-fn row(stored: &StoredRecord) -> Vec<String> {
+fn row(stored: &StoredRecord) -> [String; 8] {
     let record = &stored.record;
     let time = Timestamp::from_millisecond(i64::try_from(record.at_ms).unwrap_or(i64::MAX))
         .map(|time| TimeZone::system().to_datetime(time).strftime("%Y-%m-%d %H:%M:%S").to_string())
         .unwrap_or_default();
     let why = [record.authority.as_deref(), record.reason.as_deref(), record.detail.as_deref()];
     let why: Vec<&str> = why.into_iter().flatten().collect();
-    vec![
+    [
         stored.seq.to_string(),
         time,
         record.kind.word().to_owned(),
@@ -174,6 +203,17 @@ fn row(stored: &StoredRecord) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_that_is_followed_stays_one_line_under_its_headings() {
+        let cells = ["7", "2026-11-30 08:00:00", "outcome", "mcp:files/read", "ok", "ann", "1.5", "rule\u{1b}[2J 3"];
+        let line = follow_line(&cells.map(str::to_owned));
+        let headings = follow_line(&HEADINGS.map(str::to_owned));
+        for (heading, cell) in [("time", "2026"), ("tool", "mcp:"), ("ms", "1.5"), ("by / why", "rule")] {
+            assert_eq!(headings.find(heading), line.find(cell), "{headings}\n{line}");
+        }
+        assert!(!line.contains('\u{1b}') && line.lines().count() == 1, "{line}");
+    }
 
     #[test]
     fn times_are_ages_or_dates() {

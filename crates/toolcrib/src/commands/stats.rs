@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use toolcrib_engine::{
-    journal::{JournalFilter, JournalRecord, Kind},
+    journal::{JournalFilter, Kind, StoredRecord},
     stats::{Statistics, ToolStats},
 };
 
@@ -12,29 +12,27 @@ use super::audit::since;
 use crate::{args::StatsArgs, exit::Exit, print, stores, world};
 
 /// Records read at a time.
-const PAGE: usize = 10_000;
+const PAGE: usize = 1_000;
 
 pub(crate) async fn run(args: StatsArgs) -> anyhow::Result<Exit> {
     let loaded = world::load(&args.config)?;
     let stores = stores::open_existing(&loaded.config)?;
     let mut filter = JournalFilter { since_ms: Some(since(&args.since)?), limit: PAGE, ..JournalFilter::default() };
-    let mut records = Vec::new();
+    let mut stats = Statistics::of_a_journal();
     // The last word on each circuit; one that never changed is closed.
     let mut circuits: BTreeMap<String, String> = BTreeMap::new();
     loop {
         let page = stores.journal.records(filter.clone()).await?;
         let Some(last) = page.last() else { break };
         filter.after = last.seq;
-        for JournalRecord { tool, detail, .. } in
-            page.iter().map(|stored| &stored.record).filter(|r| r.kind == Kind::Breaker)
-        {
-            if let (Some(tool), Some(detail)) = (tool, detail) {
+        for StoredRecord { record, .. } in &page {
+            stats.add(record);
+            if let (Kind::Breaker, Some(tool), Some(detail)) = (record.kind, &record.tool, &record.detail) {
                 circuits.insert(tool.clone(), detail.clone());
             }
         }
-        records.extend(page.into_iter().map(|stored| stored.record));
     }
-    let stats = Statistics::from_records(records);
+    let stats = stats.snapshot();
     if args.json {
         let mut value = serde_json::to_value(&stats)?;
         value["circuits"] = json!(circuits);

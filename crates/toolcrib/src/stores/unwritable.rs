@@ -17,9 +17,12 @@ impl Unwritable {
         Self { cause }
     }
 
+    fn error(&self) -> StoreError {
+        StoreError::Failed { operation: "write the journal", cause: self.cause.clone() }
+    }
+
     fn refuse<T: Send + 'static>(&self) -> BoxFuture<'_, Result<T, StoreError>> {
-        let error = StoreError::Failed { operation: "write the journal", cause: self.cause.clone() };
-        Box::pin(std::future::ready(Err(error)))
+        Box::pin(std::future::ready(Err(self.error())))
     }
 }
 
@@ -28,6 +31,10 @@ fn nothing<T: Send + 'static>(value: T) -> BoxFuture<'static, Result<T, StoreErr
 }
 
 impl JournalStore for Unwritable {
+    fn trouble(&self) -> Option<StoreError> {
+        Some(self.error())
+    }
+
     fn open_run<'a>(&'a self, _run: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
         nothing(())
     }
