@@ -131,7 +131,10 @@ impl Leave<'_> {
         };
         let most = by_tool()
             .or_else(|| limits.source_timeouts.get(tool.source()).copied())
-            .unwrap_or(limits.default_timeout)
+            .unwrap_or_else(|| match (self.request.in_background, self.engine.pending()) {
+                (Some(_), Some(pending)) => pending.time(),
+                _ => limits.default_timeout,
+            })
             .min(limits.max_timeout);
         self.request.timeout.map_or(most, |wanted| wanted.min(most))
     }
