@@ -115,3 +115,6 @@ pub(crate) fn owner(scope: &Scope) -> String {
 fn number(value: &Value) -> Option<usize> {
     value.as_u64().and_then(|number| usize::try_from(number).ok())
 }
+
+#[cfg(test)]
+mod tests;

@@ -73,3 +73,6 @@ impl Turns {
         turn.budget.allow(chars)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -61,14 +61,6 @@ pub(super) async fn judge(
     leave.allowed(&decision, &assessment, digest, state).await.map(drop)
 }
 
-/// Whether local configuration says how long the tool may take.
-fn has_time(in_force: &InForce, target: &Target) -> bool {
-    let limits = &in_force.settings.limits;
-    let groups = &in_force.settings.permissions.groups;
-    limits.source_timeouts.contains_key(target.tool.source())
-        || limits.tool_timeouts.iter().any(|(selector, _)| selector.matches(&target.tool, &target.exposed, groups))
-}
-
 pub(super) async fn start(leave: &Leave<'_>, state: &mut Progressing) -> Result<ToolResult, Stop> {
     let Leave { engine, request, target, arguments, .. } = *leave;
     let Some(pending) = engine.pending() else {
@@ -86,12 +78,6 @@ pub(super) async fn start(leave: &Leave<'_>, state: &mut Progressing) -> Result<
     inner.cancel = tokio_util::sync::CancellationToken::new();
     inner.progress = None;
     inner.asker = inner.asker.filter(|asker| asker.outlives_call());
-    if inner.timeout.is_none() && !has_time(leave.in_force, target) {
-        inner.timeout = Some(match pending.time() {
-            Duration::ZERO => Duration::MAX,
-            time => time,
-        });
-    }
     let origin = origin(engine, request, &target.tool, &target.exposed, state);
     let cancel = inner.cancel.clone();
     let work = whole(engine.clone(), inner);

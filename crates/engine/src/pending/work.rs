@@ -14,14 +14,14 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use toolcrib_core::{ContentHash, ToolResult};
+use toolcrib_core::ToolResult;
 
 use super::{
     Pending, PendingFilter, PendingKind, PendingSettings, PendingState, PendingStore, ResumeAs, SuspensionError,
     settings::millis,
     supervise::{GRACE, supervise},
 };
-use crate::{backend::BoxFuture, event::Outcome, identity::Principal, store::StoreError};
+use crate::{backend::BoxFuture, event::Outcome, handle, identity::Principal, store::StoreError};
 
 /// The call that work comes from.
 #[derive(Clone, Debug)]
@@ -241,9 +241,12 @@ impl PendingWork {
         self.inner.listeners.lock().values().map(|listening| listening.who.len()).sum()
     }
 
-    /// How long a background call may run; zero is no limit.
+    /// How long a background call may run.
     pub(crate) fn time(&self) -> Duration {
-        self.inner.settings.load().timeout
+        match self.inner.settings.load().timeout {
+            Duration::ZERO => Duration::MAX,
+            time => time,
+        }
     }
 
     /// To be called at start: background work of processes that are gone is marked as lost, and delivered as such to
@@ -448,10 +451,5 @@ const HANDLE_PREFIX: &str = "work-";
 
 /// A name nobody can guess: 128 random bits of the operating system.
 pub(super) fn new_handle() -> Result<String, StoreError> {
-    let mut random = [0_u8; 16];
-    getrandom::fill(&mut random).map_err(|error| StoreError::Failed {
-        operation: "make a handle",
-        cause: format!("the operating system gives no random bytes: {error}"),
-    })?;
-    Ok(format!("{HANDLE_PREFIX}{}", ContentHash::of_bytes(&random).base32(26)))
+    Ok(format!("{HANDLE_PREFIX}{}", handle::fresh()?))
 }

@@ -2,6 +2,7 @@
 
 mod background;
 pub(crate) mod kept;
+mod race;
 mod suspended;
 mod user_input;
 

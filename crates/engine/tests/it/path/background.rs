@@ -1,17 +1,19 @@
 //! Tools that do not block, and tools that wait for something outside.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 use toolcrib_core::ToolResult;
 use toolcrib_engine::{
-    CallReport, Door, Outcome, Principal,
-    approval::{Answer, Reach},
+    BoxFuture, CallReport, Door, EngineSettings, Outcome, Principal,
+    approval::{Answer, ApprovalRequest, AskError, Asker, Reach},
+    intercept::{Before, Stage},
     journal::Kind,
     pending::{Delivery, PendingKind, Suspender},
+    permission::{Question, RateRule, Verdict},
 };
 
-use super::rig::{Act, MS, ONCE, Person, Rig, SECOND, Setup, asking, paused, request, text};
+use super::rig::{Act, MS, ONCE, Person, Rig, SECOND, Said, Setup, asking, paused, request, text};
 
 fn ann() -> Principal {
     Principal { user: Some("ann".into()), session: Some("s1".into()), ..Principal::default() }
@@ -63,28 +65,123 @@ fn o123_o124_a_result_or_a_failure_comes_as_a_follow_up() {
     check(Setup::trusting(), Act::Hangs, Outcome::TimedOut, "did not answer", 1);
 }
 
-#[test]
-fn a_denial_in_the_background_is_delivered() {
-    let denied = || Setup::trusting().with(|settings| settings.permissions.deny.push("later".parse().unwrap()));
+/// What stands against a call is told in the caller's own call: nothing is kept, and it is one call with one record.
+#[track_caller]
+fn check_refused(setup: Setup, calls_before: usize, want: &str) {
     paused(async {
-        let rig = denied().build().await;
-        let report = rig.call("later", json!({"n": 1})).await;
-        assert_eq!(report.outcome, Outcome::Ok);
-        let got = delivered(&rig).await;
-        assert!(got[0].failed && got[0].result.to_text().contains("was not run"), "{got:?}");
-        assert_eq!(rig.tools.entered(), 0);
-        assert_eq!(rig.outcomes().await, [Outcome::Denied]);
-        assert_eq!(rig.events.0.lock().len(), 1);
+        let rig = setup.build().await;
+        for n in 0..calls_before {
+            assert_eq!(rig.call("later", json!({"n": n})).await.outcome, Outcome::Ok);
+            delivered(&rig).await;
+        }
+        let report = rig.call("later", json!({"n": 100})).await;
+        assert_eq!((report.outcome, &report.pending), (Outcome::Denied, &None), "{want}: {}", text(&report));
+        assert!(text(&report).contains(want), "{want}: {}", text(&report));
+        assert_eq!((rig.tools.entered(), rig.kept.pieces.lock().len()), (calls_before, calls_before), "{want}");
+        let denied = |outcomes: Vec<Outcome>| outcomes.into_iter().filter(|one| *one == Outcome::Denied).count();
+        assert_eq!(denied(rig.outcomes().await), 1, "{want}");
+        assert_eq!(denied(rig.events.0.lock().iter().map(|event| event.outcome).collect()), 1, "{want}");
     });
+}
+
+#[test]
+fn a_refusal_is_told_at_once() {
+    let later = || "later".parse().unwrap();
+    let refuse = |_: &Question<'_>| Verdict::Deny { rule: "x".into(), reason: "not on Mondays".into(), hard: false };
+    let ask = |_: &Question<'_>| Verdict::Ask { rule: "x".into(), reason: "x".into() };
+    check_refused(Setup::trusting().with(|settings| settings.permissions.deny.push(later())), 0, "was not run");
+    check_refused(Setup::trusting().judge(60, refuse), 0, "not on Mondays");
+    check_refused(
+        Setup::trusting().hook("g", Stage::Guard, |hook| hook.before = |_| Said::Is(Before::Deny("not here".into()))),
+        0,
+        "not here",
+    );
+    let rate = RateRule { tools: "later".parse().unwrap(), calls: 2, per: 60 * SECOND };
+    check_refused(Setup::trusting().with(|settings| settings.permissions.rates.push(rate)), 2, "was not run");
+    // Parked, because nobody can be asked.
+    check_refused(Setup::default().judge(60, ask), 0, "approv");
+}
+
+/// A call that was parked runs in the background once it is approved, and the approval is used once.
+#[test]
+fn an_approval_that_was_given_counts_in_the_background() {
+    let ask = |_: &Question<'_>| Verdict::Ask { rule: "x".into(), reason: "x".into() };
+    paused(async {
+        let rig = Setup::default().judge(60, ask).build().await;
+        rig.approve("later", json!({"n": 1})).await;
+        assert!(rig.call("later", json!({"n": 1})).await.pending.is_some());
+        assert!(!delivered(&rig).await[0].failed);
+        assert_eq!(rig.call("later", json!({"n": 1})).await.outcome, Outcome::Denied);
+        assert_eq!(rig.tools.entered(), 1);
+    });
+}
+
+/// A way to a person that ends with the call.
+struct Bound(Arc<Person>);
+
+impl Asker for Bound {
+    fn route(&self) -> &'static str {
+        "client"
+    }
+
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Result<Answer, AskError>> {
+        self.0.ask(request)
+    }
+
+    fn outlives_call(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_way_to_a_person_that_ends_with_the_call_is_used_before_that() {
+    let ask = |_: &Question<'_>| Verdict::Ask { rule: "x".into(), reason: "x".into() };
+    paused(async {
+        for (answer, runs) in [(ONCE, 1), (Answer::Deny { reach: Reach::Once }, 0)] {
+            let rig = Setup::default().judge(60, ask).build().await;
+            let person = Person::saying(answer);
+            let mut call = request("later", &json!({}));
+            call.asker = Some(Arc::new(Bound(person.clone())));
+            let report = rig.run(call).await;
+            assert!(report.timings.asking > SECOND);
+            assert_eq!((report.outcome == Outcome::Ok, report.pending.is_some()), (runs == 1, runs == 1));
+            if runs == 1 {
+                assert!(!delivered(&rig).await[0].failed);
+            }
+            assert_eq!((person.questions(), rig.tools.entered()), (1, runs));
+            assert_eq!(rig.events.0.lock().len(), 1);
+        }
+    });
+}
+
+/// (time of the tool by configuration, how long it takes) → how it ends. The person takes 90 s to answer, which does not
+/// count; the usual limit of a call, 60 s, does not hold.
+#[test]
+fn the_time_of_the_background_begins_when_the_tool_does() {
+    #[track_caller]
+    fn check(configured: Option<Duration>, takes: Duration, want: Outcome) {
+        let ask = |_: &Question<'_>| Verdict::Ask { rule: "x".into(), reason: "x".into() };
+        let set = |settings: &mut EngineSettings| {
+            settings.limits.tool_timeouts.extend(configured.map(|time| ("later".parse().unwrap(), time)));
+        };
+        paused(async {
+            let rig = Setup::default().judge(60, ask).with(set).build().await;
+            rig.tools.order("later", [Act::After(takes, Box::new(Act::Say("done")))]);
+            rig.run(asking("later", &json!({}), &Person::saying(ONCE))).await;
+            let failed = delivered(&rig).await[0].failed;
+            assert_eq!((rig.outcomes().await, failed), (vec![want], want != Outcome::Ok), "{configured:?} {takes:?}");
+        });
+    }
+    check(None, 250 * SECOND, Outcome::Ok);
+    check(None, 310 * SECOND, Outcome::TimedOut);
+    check(Some(5 * SECOND), 4 * SECOND, Outcome::Ok);
+    check(Some(5 * SECOND), 6 * SECOND, Outcome::TimedOut);
 }
 
 #[test]
 fn a_person_is_asked_from_the_background() {
     paused(async {
-        let ask = |_: &toolcrib_engine::permission::Question<'_>| toolcrib_engine::permission::Verdict::Ask {
-            rule: "x".into(),
-            reason: "x".into(),
-        };
+        let ask = |_: &Question<'_>| Verdict::Ask { rule: "x".into(), reason: "x".into() };
         for (answer, runs) in [(ONCE, 1), (Answer::Deny { reach: Reach::Once }, 0)] {
             let rig = Setup::default().judge(60, ask).build().await;
             let person = Person::saying(answer);
@@ -172,13 +269,16 @@ fn o127_a_suspended_call_is_resumed_once() {
         let rig = Setup::trusting().build().await;
         rig.tools.order("write", [Act::Suspends("mail-1")]);
         let report = suspended(&rig, &Suspender::accepting(), 1).await;
-        assert_eq!((report.outcome, text(&report).as_str()), (Outcome::Ok, "waits: Ok(true)"));
+        let told = text(&report);
+        assert!(report.outcome == Outcome::Ok && told.contains("waits: Ok(true)"), "{told}");
         let piece = rig.kept.pieces.lock()[0].clone();
         assert_eq!(
             (piece.kind, piece.call, Some(&piece.handle)),
             (PendingKind::Suspended, report.call_id, report.pending.as_ref())
         );
         assert_eq!(piece.expires_at_ms - piece.created_at_ms, 7 * 86_400_000);
+        // The model is told how it gets the rest.
+        assert!(told.contains("tool_result_read") && told.contains(&piece.handle), "{told}");
         let pending = rig.engine.pending().unwrap();
         let delivery = pending.resume("", "mail-1", ToolResult::text("yes")).await.unwrap();
         assert_eq!((delivery.call, delivery.result.to_text().as_str()), (report.call_id, "yes"));

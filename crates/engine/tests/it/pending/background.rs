@@ -14,7 +14,7 @@ use toolcrib_engine::{
     pending::{Deliveries, Finished, PendingError, PendingSettings, PendingState, PendingWork, Read, ResumeAs},
 };
 
-use super::{World, origin, principal};
+use super::{World, origin, principal, process};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -42,6 +42,65 @@ async fn case_123_a_placeholder_now_and_the_result_later() {
     assert_eq!((delivery.call, delivery.resume_as), (7, ResumeAs::UserMessage));
     assert!(delivery.message().contains("slow has finished"), "{}", delivery.message());
     assert!(world.work.list(&ann).await.unwrap().is_empty());
+}
+
+/// (who listens) → whether the model is told that the result comes by itself. It can be read by its handle either way.
+#[tokio::test(start_paused = true)]
+async fn only_where_somebody_listens_the_result_is_said_to_come() {
+    for (listener, comes) in [
+        (None, false),
+        (Some(principal("ann", None)), true),
+        (Some(principal("ann", Some("a"))), true),
+        (Some(principal("ann", Some("b"))), false),
+        (Some(principal("bob", None)), false),
+    ] {
+        let world = World::new();
+        let deliveries = listener.clone().map(|listener| world.work.deliveries(listener));
+        let mut of = origin("t");
+        of.principal = principal("ann", Some("a"));
+        let told = |placeholder: &ToolResult| placeholder.to_text().contains("by itself");
+        let started = world.start(of.clone(), SECOND, Outcome::Ok).await.unwrap();
+        assert_eq!(told(&started.placeholder), comes, "{listener:?}");
+        assert!(started.placeholder.to_text().contains("tool_result_read"));
+        drop(deliveries);
+        assert_eq!(world.work.listeners(), 0);
+        assert!(!told(&world.start(of, SECOND, Outcome::Ok).await.unwrap().placeholder), "after {listener:?} is gone");
+    }
+}
+
+/// Waiting within a time: what is there comes without any, and nothing is taken that is not given.
+#[tokio::test(start_paused = true)]
+async fn a_wait_within_a_time_ends_with_it() {
+    let world = World::new();
+    world.start(origin("t"), 10 * SECOND, Outcome::Ok).await.unwrap();
+    let mut deliveries = world.work.deliveries(principal("ann", None));
+    for wait in [Duration::ZERO, 3 * SECOND] {
+        let began = Instant::now();
+        assert!(deliveries.within(wait).await.unwrap().is_empty());
+        assert_eq!(began.elapsed().as_secs(), wait.as_secs());
+    }
+    let began = Instant::now();
+    assert_eq!(deliveries.within(30 * SECOND).await.unwrap().len(), 1);
+    assert_eq!(began.elapsed().as_secs(), 7);
+    world.start(origin("t"), Duration::ZERO, Outcome::Ok).await.unwrap();
+    world.work.wait(SECOND).await;
+    assert_eq!(deliveries.within(Duration::ZERO).await.unwrap().len(), 1);
+}
+
+/// Another process finishes something: whoever waits here hears of it within a second or so.
+#[tokio::test(start_paused = true)]
+async fn results_of_other_processes_come_too() {
+    let world = World::new();
+    let other = process(&world.kept, &world.clock, PendingSettings::default());
+    let mut deliveries = world.work.deliveries(principal("ann", None));
+    let work = Box::pin(async {
+        tokio::time::sleep(3 * SECOND).await;
+        Finished { result: ToolResult::text("x"), outcome: Outcome::Ok }
+    });
+    other.start(origin("t"), CancellationToken::new(), None, work).await.unwrap();
+    let began = Instant::now();
+    assert_eq!(deliveries.within(30 * SECOND).await.unwrap().len(), 1);
+    assert!(began.elapsed() < 5 * SECOND);
 }
 
 /// Case 124: so is a failure, whatever its kind.
@@ -104,7 +163,8 @@ async fn a_time_limit_really_ends_the_work() {
         world.work.start(origin("slow"), cancel.clone(), own, deaf(&gone)).await.unwrap();
         let batch = deliveries.next().await.unwrap();
         assert!(batch[0].failed && batch[0].result.to_text().contains("which is its limit"), "{batch:?}");
-        assert_eq!(began.elapsed().as_secs(), expected);
+        // Work that does not listen is given two seconds more.
+        assert_eq!(began.elapsed().as_secs(), expected + 2);
         assert!(cancel.is_cancelled() && gone.load(Ordering::SeqCst));
         assert_eq!(world.work.running(), 0);
     }

@@ -18,6 +18,8 @@ pub(crate) struct Kept {
     pub(crate) dead: Mutex<HashSet<String>>,
     /// How many settlements fail before one works.
     pub(crate) failing_settlements: AtomicUsize,
+    /// Lets others go first before each step; by default the runtime's other tasks.
+    pub(crate) pause: Option<fn() -> BoxFuture<'static, ()>>,
 }
 
 impl Kept {
@@ -51,11 +53,17 @@ impl Kept {
     }
 }
 
-fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, Result<T, StoreError>> {
-    Box::pin(async move {
-        tokio::task::yield_now().await;
-        Ok(value)
-    })
+impl Kept {
+    /// The answer of a step, which lets others go first before it is heard.
+    fn ready<'a, T: Send + 'a>(&'a self, value: T) -> BoxFuture<'a, Result<T, StoreError>> {
+        Box::pin(async move {
+            match self.pause {
+                Some(pause) => pause().await,
+                None => tokio::task::yield_now().await,
+            }
+            Ok(value)
+        })
+    }
 }
 
 impl PendingStore for Kept {
@@ -78,7 +86,7 @@ impl PendingStore for Kept {
     }
 
     fn pending<'a>(&'a self, handle: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Option<Pending>, StoreError>> {
-        ready(self.now(now_ms, |pieces| pieces.iter().find(|piece| piece.handle == handle).cloned()))
+        self.ready(self.now(now_ms, |pieces| pieces.iter().find(|piece| piece.handle == handle).cloned()))
     }
 
     fn by_correlation<'a>(
@@ -87,7 +95,7 @@ impl PendingStore for Kept {
         correlation: &'a str,
         now_ms: u64,
     ) -> BoxFuture<'a, Result<Option<Pending>, StoreError>> {
-        ready(self.now(now_ms, |pieces| {
+        self.ready(self.now(now_ms, |pieces| {
             let matching = |piece: &&Pending| {
                 piece.principal.tenant == tenant && piece.correlation.as_deref() == Some(correlation)
             };
@@ -105,16 +113,16 @@ impl PendingStore for Kept {
         if result.len() > 1_000_000 {
             return Box::pin(std::future::ready(Err(StoreError::Quota("too large".into()))));
         }
-        ready(self.change(handle, now_ms, &[PendingState::Waiting], PendingState::Ready, Some(result)))
+        self.ready(self.change(handle, now_ms, &[PendingState::Waiting], PendingState::Ready, Some(result)))
     }
 
     fn deliver<'a>(&'a self, handle: &'a str, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>> {
         let from = [PendingState::Ready, PendingState::Lost];
-        ready(self.change(handle, now_ms, &from, PendingState::Delivered, None))
+        self.ready(self.change(handle, now_ms, &from, PendingState::Delivered, None))
     }
 
     fn list_pending(&self, filter: PendingFilter, now_ms: u64) -> BoxFuture<'_, Result<Vec<Pending>, StoreError>> {
-        ready(self.now(now_ms, |pieces| {
+        self.ready(self.now(now_ms, |pieces| {
             let matching = |piece: &&Pending| {
                 filter
                     .owner
@@ -129,7 +137,7 @@ impl PendingStore for Kept {
 
     fn lose_dead(&self, now_ms: u64) -> BoxFuture<'_, Result<Vec<Pending>, StoreError>> {
         let dead = self.dead.lock().clone();
-        ready(self.now(now_ms, |pieces| {
+        self.ready(self.now(now_ms, |pieces| {
             let lost = pieces.iter_mut().filter(|piece| {
                 piece.state == PendingState::Waiting
                     && piece.kind == PendingKind::Background
@@ -144,7 +152,7 @@ impl PendingStore for Kept {
     }
 
     fn prune_pending(&self, before_ms: u64) -> BoxFuture<'_, Result<u64, StoreError>> {
-        ready(self.now(0, |pieces| {
+        self.ready(self.now(0, |pieces| {
             let before = pieces.len();
             pieces.retain(|piece| piece.state == PendingState::Waiting || piece.created_at_ms >= before_ms);
             (before - pieces.len()) as u64

@@ -127,6 +127,34 @@ async fn an_answer_kept_by_a_process_that_ended_is_not_lost() {
     assert!(matches!(world.work.resume("", "x", ToolResult::text("x")).await, Err(ResumeError::AlreadyResumed)));
 }
 
+/// What is left for the call's own side is read by its handle, or delivered to whoever takes replies; once, all in all.
+#[tokio::test]
+async fn a_reply_is_left_for_the_callers_side() {
+    for read in [true, false] {
+        let world = World::new();
+        let ann = principal("ann", None);
+        let handle = world.work.suspend(origin("ask"), Suspension::new("x")).await.unwrap().handle;
+        let mut deliveries = world.work.deliveries(ann.clone()).with_replies();
+        assert!(deliveries.within(Duration::ZERO).await.unwrap().is_empty());
+        world.work.reply("", "x", ToolResult::text("yes")).await.unwrap();
+        let again = world.work.reply("", "x", ToolResult::text("no")).await;
+        assert!(matches!(again, Err(ResumeError::AlreadyResumed)), "{again:?}");
+        // Without being asked for, replies are not among the results.
+        assert!(world.work.deliveries(ann.clone()).within(Duration::ZERO).await.unwrap().is_empty());
+        if read {
+            let read = world.work.read(&handle, &ann).await.unwrap().unwrap();
+            assert_eq!(read.into_result().to_text(), "yes");
+        } else {
+            let got = deliveries.within(Duration::ZERO).await.unwrap();
+            assert_eq!((got.len(), got[0].result.to_text().as_str(), got[0].handle == handle), (1, "yes", true));
+        }
+        assert!(deliveries.within(Duration::ZERO).await.unwrap().is_empty());
+    }
+    let world = World::new();
+    let unknown = world.work.reply("", "x", ToolResult::text("yes")).await;
+    assert!(matches!(unknown, Err(ResumeError::Unknown)), "{unknown:?}");
+}
+
 #[tokio::test]
 async fn a_cancelled_call_cannot_be_resumed() {
     let world = World::new();

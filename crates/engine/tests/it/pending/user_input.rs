@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toolcrib_core::{IngestLimits, Source, Tool, ToolResult, ingest::ingest};
 use toolcrib_engine::{
     BoxFuture, CallContext, Invocation,
-    pending::{ResumeAs, Suspender, Suspension, UserInput, UserInputDelivery, UserPrompt},
+    pending::{Prompter, ResumeAs, Shown, Suspender, Suspension, UserInput, UserInputDelivery, UserPrompt},
 };
 
 /// Delivers as the prompt says.
@@ -59,8 +59,41 @@ async fn case_126_prompt_delivery_and_id_are_required() {
 async fn case_126_the_answer_comes_back_as_the_result_of_the_call() {
     let cell = Suspender::accepting();
     assert!(!ask(json!({"prompt": "tea"}), &cell).await.is_error());
-    let expected = Suspension { resume_as: ResumeAs::ToolResult, ..Suspension::new("letter about tea") };
+    let metadata = json!({"prompt": "tea"});
+    let expected = Suspension { resume_as: ResumeAs::ToolResult, metadata, ..Suspension::new("letter about tea") };
     assert_eq!(cell.take(), Some(expected));
+}
+
+/// Shows the prompt and says this.
+struct Screen(Option<Shown>);
+
+impl Prompter for Screen {
+    fn show<'a>(&'a self, _: &'a UserPrompt) -> BoxFuture<'a, Shown> {
+        Box::pin(async move {
+            match &self.0 {
+                Some(Shown::Answered(text)) if text == "panic" => panic!("scripted"),
+                Some(shown) => shown.clone(),
+                None => std::future::pending().await,
+            }
+        })
+    }
+}
+
+/// (what comes of showing it) → (what the tool says, whether the call waits outside instead).
+#[tokio::test(start_paused = true)]
+async fn where_the_prompt_can_be_shown_the_answer_is_the_result() {
+    for (shown, part, waits) in [
+        (Some(Shown::Answered("green".into())), "green", false),
+        (Some(Shown::Declined), "does not want to answer", false),
+        (Some(Shown::Unreachable("gone".into())), "was delivered", true),
+        (Some(Shown::Answered("panic".into())), "was delivered", true),
+        (None, "was delivered", true),
+    ] {
+        let cell = Suspender::accepting().asking_through(Arc::new(Screen(shown.clone())));
+        let result = ask(json!({"prompt": "tea"}), &cell).await;
+        assert!(!result.is_error() && result.to_text().contains(part), "{shown:?}: {}", result.to_text());
+        assert_eq!(cell.take().is_some(), waits, "{shown:?}");
+    }
 }
 
 /// A question nobody would wait on is not delivered.
