@@ -1,14 +1,15 @@
 //! The ways to a person: the client's own questions, and the terminal.
 
 use std::{
-    io::{IsTerminal, Write},
+    io::{self, BufRead, IsTerminal, Write},
     sync::Arc,
 };
 
 use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
 use toolcrib_engine::{
     BoxFuture,
-    approval::{Answer, ApprovalRequest, AskError, Asker, GrantPattern, Reach},
+    approval::{Answer, ApprovalRequest, AskError, Asker, GrantPattern, Reach, visible},
 };
 use toolcrib_mcp::server::{Asking, ElicitError, Elicitor, Question, Reply};
 
@@ -57,9 +58,9 @@ pub(crate) fn in_words(pattern: &GrantPattern) -> String {
     match pattern {
         GrantPattern::Exact { .. } => "exactly this".to_owned(),
         GrantPattern::Any => "this tool with any arguments".to_owned(),
-        GrantPattern::Within { root } => format!("this tool within {}", print::clean(root)),
-        GrantPattern::Host { host } => format!("this tool with {}", print::clean(host)),
-        GrantPattern::Command { rule } => format!("commands {}", print::clean(rule)),
+        GrantPattern::Within { root } => format!("this tool within {}", visible(root)),
+        GrantPattern::Host { host } => format!("this tool with {}", visible(host)),
+        GrantPattern::Command { rule } => format!("commands {}", visible(rule)),
     }
 }
 
@@ -71,10 +72,10 @@ pub(crate) fn question(request: &ApprovalRequest) -> Question {
     Question {
         message: format!(
             "{}\n\nArguments: {}\nRisk: {}. Asked because: {}.",
-            request.description,
-            request.arguments,
+            visible(&request.description),
+            visible(&request.arguments),
             request.risk.word(),
-            request.reason.trim_end_matches('.')
+            visible(request.reason.trim_end_matches('.'))
         ),
         schema: json!({
             "type": "object",
@@ -161,9 +162,8 @@ impl Asker for Terminal {
         Box::pin(async move {
             // Written before the thread waits: the question must not depend on it.
             show(request);
-            let line = tokio::task::spawn_blocking(read_line).await;
-            let line = line.map_err(|_| AskError::Unreachable("the terminal cannot be read".to_owned()))?;
-            let line = line.map_err(|error| AskError::Unreachable(error.to_string()))?;
+            let line = read_line().await.map_err(|error| AskError::Unreachable(error.to_string()))?;
+            let line = line.ok_or_else(|| AskError::Unreachable("the terminal's input has ended".to_owned()))?;
             Ok(choice(request, &line))
         })
     }
@@ -172,7 +172,7 @@ impl Asker for Terminal {
 /// Prints a request with the numbers of its choices.
 pub(crate) fn show(request: &ApprovalRequest) {
     let question = question(request);
-    print::note(print::clean(&question.message));
+    print::note(&question.message);
     for (number, (_, title, _)) in choices(request).iter().enumerate() {
         print::note(format!("  {}) {title}", number + 1));
     }
@@ -188,9 +188,57 @@ pub(crate) fn choice(request: &ApprovalRequest, line: &str) -> Answer {
     chosen.map_or(Answer::Deny { reach: Reach::Once }, |(.., answer)| answer)
 }
 
-fn read_line() -> std::io::Result<String> {
-    use std::io::{BufRead, Read};
-    let mut line = String::new();
-    std::io::stdin().lock().take(256).read_line(&mut line)?;
-    Ok(line)
+/// Longest line that is an answer, in bytes.
+const LINE: usize = 256;
+
+/// The next line that somebody types; `None` at the end of the input. Giving up the wait does not hold up the process,
+/// and the line that then comes answers nothing.
+pub(crate) async fn read_line() -> io::Result<Option<String>> {
+    let (done, line) = oneshot::channel();
+    // A thread of our own: one of the runtime's would have to end before the process can.
+    std::thread::Builder::new().name("answer".to_owned()).spawn(move || {
+        let _ = done.send(bounded_line(&mut io::stdin().lock()));
+    })?;
+    line.await.unwrap_or_else(|_| Err(io::Error::other("the terminal cannot be read")))
 }
+
+/// The line, unless the interrupt comes first or nothing comes any more.
+pub(crate) async fn line_unless(
+    interrupted: impl Future,
+    line: impl Future<Output = io::Result<Option<String>>>,
+) -> io::Result<Option<String>> {
+    tokio::select! {
+        biased;
+        _ = interrupted => Ok(None),
+        line = line => line,
+    }
+}
+
+/// The next line, `None` if nothing comes any more. A line that is too long is read to its end, or the rest of it would
+/// be the next answer, and is then as good as an empty one; so is one that is no text.
+fn bounded_line(input: &mut impl BufRead) -> io::Result<Option<String>> {
+    let (mut line, mut length) = (Vec::new(), 0);
+    loop {
+        let piece = match input.fill_buf() {
+            Ok(piece) => piece,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let end = piece.iter().position(|byte| *byte == b'\n');
+        let (taken, over) = (end.unwrap_or(piece.len()), piece.is_empty() || end.is_some());
+        line.extend_from_slice(&piece[..taken.min(LINE - line.len())]);
+        length += taken;
+        let used = taken + usize::from(end.is_some());
+        let nothing = piece.is_empty() && length == 0;
+        input.consume(used);
+        if nothing {
+            return Ok(None);
+        }
+        if over {
+            return Ok(Some(if length > LINE { String::new() } else { String::from_utf8(line).unwrap_or_default() }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -28,6 +28,8 @@ pub(crate) struct Stores {
 pub(crate) struct StoreReport {
     /// The file, if it is one.
     pub(crate) path: Option<PathBuf>,
+    /// Whether that file is in use, so that other processes see what is kept.
+    pub(crate) kept: bool,
     /// Warnings and the reason why nothing is kept, if so.
     pub(crate) findings: Vec<String>,
 }
@@ -37,14 +39,14 @@ pub(crate) struct StoreReport {
 pub(crate) fn open(config: &Config) -> (Stores, StoreReport) {
     let Some(path) = path(config) else { return (in_memory(), StoreReport::default()) };
     match open_file(&path, config) {
-        Ok((store, findings)) => (store, StoreReport { path: Some(path), findings }),
+        Ok((store, findings)) => (store, StoreReport { path: Some(path), kept: true, findings }),
         Err(error) => {
             let finding = format!(
                 "nothing is kept: the store {} cannot be used ({error}). The record of calls cannot be written either, so what may change something is refused; mend the store, or set store.path to another file, or to ':memory:' to keep nothing",
                 path.display()
             );
             let journal = Arc::new(Unwritable::new(format!("the store cannot be used ({error})")));
-            (Stores { journal, ..in_memory() }, StoreReport { path: Some(path), findings: vec![finding] })
+            (Stores { journal, ..in_memory() }, StoreReport { path: Some(path), kept: false, findings: vec![finding] })
         }
     }
 }

@@ -104,7 +104,10 @@ impl World {
         if purpose == Purpose::Call {
             let work = PendingWork::new(stores.pending.clone(), PendingSettings::default());
             builder = builder
-                .approvals(Arc::new(Approvals::new(stores.approvals.clone(), settings::approvals(&loaded.config))))
+                .approvals(Arc::new(Approvals::new(
+                    stores.approvals.clone(),
+                    settings::approvals(&loaded.config, store.kept),
+                )))
                 .pending(work.clone());
             pending = Some(work);
             match open_journal(&loaded.config, &stores).await {
@@ -272,7 +275,7 @@ impl World {
         self.engine.replace_settings(engine_settings);
         self.callers.reload(&loaded.config);
         if let Some(approvals) = self.engine.approvals() {
-            approvals.replace_settings(settings::approvals(&loaded.config));
+            approvals.replace_settings(settings::approvals(&loaded.config, self.store.kept));
         }
         tracing::info!(added = ?change.added, removed = ?change.removed, changed = ?change.changed, "configuration reloaded");
         running.loaded = loaded;

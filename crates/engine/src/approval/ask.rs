@@ -5,7 +5,7 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 use toolcrib_core::ContentHash;
@@ -38,8 +38,9 @@ pub struct Asking<'a> {
     pub digest: ContentHash,
     /// Why it is asked about.
     pub reason: &'a str,
-    /// Makes the arguments fit to be seen: secrets masked.
-    pub mask: &'a (dyn Fn(&Value) -> Value + Send + Sync),
+    /// Makes the arguments fit to be seen by whoever decides: JSON text with the secrets masked, and with everything else
+    /// as it is.
+    pub mask: &'a (dyn Fn(&RawValue) -> String + Send + Sync),
     /// A shorter wait than the settings', for a caller with a deadline of its own.
     pub within: Option<Duration>,
 }
@@ -120,7 +121,7 @@ impl Approvals {
                 Err(error) => return denied(asking, None, format!("the question could not be kept: {error}")),
             };
             let Some(asker) = asker.filter(|_| !wait.is_zero()) else {
-                return parked(asking, &request.id, "nobody can be asked during this call");
+                return parked(asking, settings.reachable, &request.id, "nobody can be asked during this call");
             };
             match self.wait(asking, &request, asker, changed, began + wait, clock, cancel).await {
                 Round::Done(asked) => return asked,
@@ -138,8 +139,11 @@ impl Approvals {
         now_ms: u64,
     ) -> Result<ApprovalRequest, StoreError> {
         let Asking { question, principal, digest, reason, mask, .. } = *asking;
-        let shown = mask(question.arguments);
-        let offers = offer::reaches(question, principal, settings);
+        let shown = mask(question.raw);
+        let arguments = describe::arguments(&shown);
+        // Who has not seen everything decides about this one call and no other.
+        let offers =
+            if arguments.whole { offer::reaches(question, principal, settings) } else { vec![super::Reach::Once] };
         let patterns = offer::patterns(question, &offers);
         let request = ApprovalRequest {
             id: handle::fresh()?,
@@ -148,7 +152,7 @@ impl Approvals {
             exposed: question.exposed.to_owned(),
             definition: question.tool.hash(),
             arguments_digest: digest,
-            arguments: describe::arguments(&shown),
+            arguments: arguments.text,
             description: describe::description(question, &shown),
             reason: describe::reason(reason),
             risk: question.assessment.risk,
@@ -181,6 +185,7 @@ impl Approvals {
         cancel: &CancellationToken,
     ) -> Round {
         let id = request.id.as_str();
+        let reachable = self.settings().reachable;
         let asked = AssertUnwindSafe(async { asker.ask(request).await }).catch_unwind();
         // Leaving this block drops the route's future, which takes the question back.
         let answer = tokio::select! {
@@ -191,14 +196,14 @@ impl Approvals {
             state = self.settled(request, changed, clock) => return self.by_state(asking, request, state, clock).await,
             answer = asked => answer,
             () = tokio::time::sleep_until(until) => {
-                return Round::Done(parked(asking, id, "nobody answered in time"));
+                return Round::Done(parked(asking, reachable, id, "nobody answered in time"));
             }
         };
         let answer = answer.unwrap_or_else(|_| Err(AskError::Unusable("the route's code panicked".into())));
         let answer = match answer {
             Ok(answer) => answer,
             Err(AskError::Later) => return Round::Done(Asked::Later { request: Box::new(request.clone()) }),
-            Err(error) => return Round::Done(parked(asking, id, &error.to_string())),
+            Err(error) => return Round::Done(parked(asking, reachable, id, &error.to_string())),
         };
         let by = Responder::owner(asker.route());
         match self.answer(id, &answer, &by, clock.now_ms()).await {
@@ -206,7 +211,7 @@ impl Approvals {
                 Round::Done(denied(asking, Some(id), format!("the answer could not be kept: {error}")))
             }
             // Not among what was offered: as good as no answer.
-            Err(error) => Round::Done(parked(asking, id, &error.to_string())),
+            Err(error) => Round::Done(parked(asking, reachable, id, &error.to_string())),
             Ok(answered) => match (answered.outcome, answered.grant) {
                 (AnswerOutcome::Recorded, Some(grant)) if grant.allow => Round::Done(approved(id, &grant)),
                 (AnswerOutcome::Recorded, _) => {
@@ -321,10 +326,17 @@ fn denied(asking: &Asking<'_>, request: Option<&str>, reason: String) -> Asked {
     Asked::Denied { request: request.map(str::to_owned), reason, sentence }
 }
 
-fn parked(asking: &Asking<'_>, id: &str, reason: &str) -> Asked {
+fn parked(asking: &Asking<'_>, reachable: bool, id: &str, reason: &str) -> Asked {
     let reason = describe::reason(reason);
+    let how = if reachable {
+        format!(
+            "A person can approve it with `toolcrib approvals approve {id}` (or over HTTP), and the same call then runs once. Do not retry before, and do not work around this."
+        )
+    } else {
+        "Nothing is kept here (store.path), so nobody outside this process can approve it: a person can do so over HTTP while it serves, or name a file in store.path for the next time. Do not work around this.".to_owned()
+    };
     let sentence = format!(
-        "{} was not run: it needs a person's approval ({id}), and {reason}. A person can approve it with `toolcrib approvals approve {id}` (or over HTTP), and the same call then runs once. Do not retry before, and do not work around this.",
+        "{} was not run: it needs a person's approval ({id}), and {reason}. {how}",
         describe::visible(asking.question.exposed)
     );
     Asked::Parked { id: id.to_owned(), reason, sentence }

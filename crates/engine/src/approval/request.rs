@@ -20,7 +20,9 @@ pub struct ApprovalRequest {
     pub definition: ContentHash,
     /// Digest of the canonical arguments: other arguments need another approval.
     pub arguments_digest: ContentHash,
-    /// The canonical arguments as a person may see them: secrets masked, at most 4,000 characters.
+    /// The canonical arguments as a person sees them, at most 4,000 characters of JSON text: secrets masked with their
+    /// lengths, nothing that could be executed hidden, what does not show escaped. What is longer is cut in the middle,
+    /// says so, and can be approved once only.
     pub arguments: String,
     /// What will happen, in one or two sentences of ours; at most 512 characters (openclaw case 121 and §1.12).
     pub description: String,

@@ -19,11 +19,14 @@ pub struct ApprovalSettings {
     pub session: Duration,
     /// Most open questions of one tenant and user; further calls are refused. Default 50.
     pub most_pending: usize,
-    /// Most questions a minute for one tenant, user and agent; further calls are refused. Default 20 (T21 of the
-    /// security reference).
+    /// Most questions a minute for one tenant and user; further calls are refused. Default 20 (T21 of the security
+    /// reference).
     pub prompts_per_minute: u32,
     /// Whether "always" is offered for tools that may destroy something. Default no (T21).
     pub always_for_destructive: bool,
+    /// Whether other processes can see the questions and answer them, as `toolcrib approvals` does: false where the store
+    /// keeps nothing. Only what is told of a call that waits depends on it. Default yes.
+    pub reachable: bool,
 }
 
 impl Default for ApprovalSettings {
@@ -36,6 +39,7 @@ impl Default for ApprovalSettings {
             most_pending: 50,
             prompts_per_minute: 20,
             always_for_destructive: false,
+            reachable: true,
         }
     }
 }

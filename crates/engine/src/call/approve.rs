@@ -175,7 +175,7 @@ impl Leave<'_> {
         }
         state.evidence.authority = Some(authority.to_string());
         let schema = self.target.tool.input_schema();
-        let mask = |value: &serde_json::Value| self.in_force.mask_arguments(value, schema);
+        let mask = |raw: &serde_json::value::RawValue| self.in_force.mask_for_person(raw, schema);
         let asking =
             Asking { question: &question, principal: self.principal, digest, reason, mask: &mask, within: None };
         let asker = self.request.asker.as_ref().or(self.engine.asker());

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 use toolcrib_core::{
     ToolResult,
     redact::{MASK, Redactor},
@@ -35,7 +35,13 @@ impl InForce {
         self.redactor.as_ref().map_or(MASK.into(), |redactor| redactor.redact_text(text))
     }
 
-    /// Arguments fit to be shown to a person.
+    /// Arguments as JSON text for the person who decides about them.
+    pub(crate) fn mask_for_person(&self, arguments: &RawValue, schema: &Value) -> String {
+        // Without a redactor nothing can be shown, and nothing but this one call approved: see `describe::arguments`.
+        self.redactor.as_ref().map_or_else(String::new, |redactor| redactor.redact_for_person(arguments, Some(schema)))
+    }
+
+    /// Arguments, or other data, fit for records.
     pub(crate) fn mask_arguments(&self, arguments: &Value, schema: &Value) -> Value {
         self.redactor.as_ref().map_or(MASK.into(), |redactor| redactor.redact_value(arguments, Some(schema)))
     }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use serde_json::{Value, json};
+use serde_json::{json, value::RawValue};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolcrib_core::permission::{Effect, Risk};
@@ -30,6 +30,11 @@ mod shown;
 mod wider;
 
 const ONCE: Answer = Answer::Approve { reach: Reach::Once, pattern: None };
+
+/// Masks nothing.
+fn as_written(raw: &RawValue) -> String {
+    raw.get().to_owned()
+}
 
 /// What the scripted person does.
 #[derive(Clone)]
@@ -121,7 +126,7 @@ impl Desk {
             principal: &principal,
             digest: call.digest(),
             reason: "it is dangerous",
-            mask: &Value::clone,
+            mask: &as_written,
             within: None,
         };
         self.approvals.ask(&asking, route.as_ref(), cancel).await
@@ -431,6 +436,19 @@ async fn an_answer_may_come_with_the_next_call() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn only_ways_that_lead_to_a_person_are_told() {
+    for (reachable, says, says_not) in
+        [(true, "toolcrib approvals approve", "store.path"), (false, "store.path", "toolcrib approvals")]
+    {
+        let desk = Desk::with(ApprovalSettings { reachable, ..ApprovalSettings::default() });
+        for route in [None, Some(Route::to(Person::IsSilent)), Some(Route::to(Person::Fails(AskError::Unusable("x".into()))))] {
+            let Asked::Parked { sentence, .. } = desk.ask(&delete(), route.as_ref()).await else { panic!("not parked") };
+            assert!(sentence.contains(says) && !sentence.contains(says_not), "{sentence}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn people_are_not_flooded() {
     // T21: by time.
     let desk = Desk::with(ApprovalSettings { prompts_per_minute: 3, ..ApprovalSettings::default() });
@@ -443,6 +461,15 @@ async fn people_are_not_flooded() {
     assert_eq!(route.asked(), 3);
     let bob = nth(11).with(|call| call.scope.user = Some("bob".into()));
     assert!(matches!(desk.ask(&bob, Some(&route)).await, Asked::Denied { request: Some(_), .. }));
+    // What a caller names as it likes gives it no further questions.
+    for change in [
+        (|call| call.identity.agent = Some("another".into())) as fn(&mut Judged),
+        |call| call.identity.session = Some("another".into()),
+        |call| call.identity.session = None,
+    ] {
+        let asked = desk.ask(&nth(12).with(change), Some(&route)).await;
+        assert!(matches!(asked, Asked::Denied { request: None, .. }), "{asked:?}");
+    }
     assert!(matches!(desk.ask(&nth(60_000), Some(&route)).await, Asked::Denied { request: Some(_), .. }));
     // By number of open questions.
     let desk = Desk::with(ApprovalSettings { most_pending: 2, ..ApprovalSettings::default() });
@@ -466,7 +493,7 @@ async fn the_wait_is_bounded() {
             principal: &principal,
             digest: call.digest(),
             reason: "",
-            mask: &Value::clone,
+            mask: &as_written,
             within: within.map(Duration::from_secs),
         };
         let began = Instant::now();

@@ -6,7 +6,9 @@ use anyhow::{Context, bail};
 use serde_json::json;
 use toolcrib_core::ToolResult;
 use toolcrib_engine::{
-    approval::{Answer, AnswerOutcome, Approvals, Grant, Reach, RequestFilter, RequestState, Responder, StoredRequest},
+    approval::{
+        Answer, AnswerOutcome, Approvals, Grant, Reach, RequestFilter, RequestState, Responder, StoredRequest, visible,
+    },
     pending::{PendingSettings, PendingWork},
 };
 
@@ -27,12 +29,8 @@ const MAX_REPLY: u64 = 1024 * 1024;
 pub(crate) async fn run(args: ApprovalsArgs) -> anyhow::Result<Exit> {
     let loaded = world::load(&args.config)?;
     let stores = stores::open_existing(&loaded.config)?;
-    let approvals = Approvals::new(stores.approvals.clone(), settings::approvals(&loaded.config));
-    let desk = Desk {
-        approvals,
-        on_record: loaded.config.audit.enabled,
-        me: Responder::owner("terminal"),
-    };
+    let approvals = Approvals::new(stores.approvals.clone(), settings::approvals(&loaded.config, true));
+    let desk = Desk { approvals, on_record: loaded.config.audit.enabled, me: Responder::owner("terminal") };
     let approvals = &desk.approvals;
     let json = args.json;
     match args.action.unwrap_or(ApprovalsAction::List { all: false }) {
@@ -123,22 +121,18 @@ fn show(stored: &StoredRequest, json: bool) -> anyhow::Result<Exit> {
     let request = &stored.request;
     let who = request.principal.user.as_deref().unwrap_or("anybody on this machine");
     print::line(format!("{}  {}", request.id, word(stored.state)));
-    print::line(print::clean(&request.description));
-    print::line(format!(
-        "tool:      {} (known as {})",
-        print::clean(&request.tool.to_string()),
-        print::clean(&request.exposed)
-    ));
-    print::line(format!("arguments: {}", print::clean(&request.arguments)));
-    print::line(format!("risk:      {}; asked because {}", request.risk.word(), print::clean(&request.reason)));
-    print::line(format!("for:       {}", print::clean(who)));
+    print::line(visible(&request.description));
+    print::line(format!("tool:      {} (known as {})", visible(&request.tool.to_string()), visible(&request.exposed)));
+    print::line(format!("arguments: {}", visible(&request.arguments)));
+    print::line(format!("risk:      {}; asked because {}", request.risk.word(), visible(&request.reason)));
+    print::line(format!("for:       {}", visible(who)));
     let reaches: Vec<&str> = request.offers.iter().map(|reach| reach_word(*reach)).collect();
     print::line(format!("--for:     {}", reaches.join(", ")));
     for (index, pattern) in request.patterns.iter().enumerate() {
         print::line(format!("--pattern {}: {}", index + 1, asker::in_words(pattern)));
     }
     if let (Some(by), Some(at)) = (&stored.answered_by, stored.answered_at_ms) {
-        print::line(format!("answered by {}, {} ago", print::clean(by), age(at)));
+        print::line(format!("answered by {}, {} ago", visible(by), age(at)));
     }
     Ok(Exit::Done)
 }
@@ -175,20 +169,23 @@ impl Desk {
     async fn watch(&self, json: bool) -> anyhow::Result<Exit> {
         let attended = !json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         let mut watch = self.approvals.watch(None);
+        // One for all: an interrupt that comes while an answer is written down must not be lost.
+        let interrupted = tokio::signal::ctrl_c();
+        tokio::pin!(interrupted);
         loop {
             let stored = tokio::select! {
                 stored = watch.next(now_ms) => stored?,
-                _ = tokio::signal::ctrl_c() => return Ok(Exit::Done),
+                _ = &mut interrupted => return Ok(Exit::Done),
             };
             if json {
                 print::line(serde_json::to_string(&stored)?);
             } else if attended {
                 asker::show(&stored.request);
-                let line = tokio::task::spawn_blocking(|| {
-                    let mut line = String::new();
-                    std::io::stdin().read_line(&mut line).map(|_| line)
-                });
-                let answer = asker::choice(&stored.request, &line.await??);
+                let Some(line) = asker::line_unless(&mut interrupted, asker::read_line()).await? else {
+                    print::note("\nnot answered: the question stays open");
+                    return Ok(Exit::Done);
+                };
+                let answer = asker::choice(&stored.request, &line);
                 self.answer(&stored, &answer, false).await?;
             } else {
                 show(&stored, false)?;

@@ -103,7 +103,8 @@ pub(super) fn limits(loaded: &Loaded) -> anyhow::Result<CallLimits> {
 pub(super) fn results(config: &Config) -> anyhow::Result<(ResultSettings, Option<Arc<Redactor>>)> {
     const WHY: &str = "secrets cannot be kept out of records";
     let names = Redactor::builder().build().context(WHY)?;
-    let keys = config.gateway.keys.iter().chain(&config.gateway.operator_keys).chain(config.gateway.named_keys.values());
+    let keys =
+        config.gateway.keys.iter().chain(&config.gateway.operator_keys).chain(config.gateway.named_keys.values());
     let mut certain: Vec<String> = keys.map(|secret| secret.expose().to_owned()).collect();
     let mut all = certain.clone();
     for server in config.servers.values() {
@@ -116,6 +117,7 @@ pub(super) fn results(config: &Config) -> anyhow::Result<(ResultSettings, Option
         certain.extend(server.bearer.iter().map(|secret| secret.expose().to_owned()));
         all.extend(server.bearer.iter().chain(&server.inserted).map(|secret| secret.expose().to_owned()));
     }
+    let person = certain.clone();
     let redactor = match config.results.redact {
         RedactMode::Off => None,
         RedactMode::Known | RedactMode::Patterns => Some(Arc::new(names.with_values(certain).context(WHY)?)),
@@ -129,11 +131,13 @@ pub(super) fn results(config: &Config) -> anyhow::Result<(ResultSettings, Option
             UntrustedMark::Text => Untrusted::Text,
         },
     };
-    Ok((settings, Some(Arc::new(names.with_values(all).context(WHY)?))))
+    // A person who decides sees what is no certain secret: a folder in a server's environment is part of a command.
+    let records = names.with_values(all).and_then(|names| names.certain_of(person)).context(WHY)?;
+    Ok((settings, Some(Arc::new(records))))
 }
 
-/// How people are asked.
-pub(crate) fn approvals(config: &Config) -> ApprovalSettings {
+/// How people are asked. `reachable`: whether the questions are kept where other processes see them.
+pub(crate) fn approvals(config: &Config, reachable: bool) -> ApprovalSettings {
     let approvals = &config.approvals;
     ApprovalSettings {
         wait: millis(approvals.wait_ms),
@@ -142,6 +146,7 @@ pub(crate) fn approvals(config: &Config) -> ApprovalSettings {
         session: millis(approvals.session_ms),
         most_pending: size(approvals.most_open),
         prompts_per_minute: count(approvals.per_minute),
+        reachable,
         ..ApprovalSettings::default()
     }
 }

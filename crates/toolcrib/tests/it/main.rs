@@ -5,6 +5,7 @@ mod api;
 mod command;
 mod http;
 mod matrix;
+mod parked;
 mod scene;
 mod serve;
 mod tidy;
