@@ -8,7 +8,6 @@ use toolcrib_core::{ContentHash, Tool, ToolResult, args::canonical, permission::
 
 use super::{CallRequest, Progressing, Stop, approve::Admitted, record, resolve::Target};
 use crate::{
-    backend::Late,
     clock::now_ms,
     engine::{Engine, InForce},
     event::Outcome,
@@ -216,7 +215,7 @@ fn answer(exposed: &str, claim: Option<&Claim>, earlier: Earlier, request: &Call
 }
 
 /// Writes the outcome. The reply of a call whose key is remembered, or that an approval let through, waits until that is
-/// durable; otherwise the write goes on by itself, and a process that dies before it leaves the call as unknown.
+/// durable; others are written with the next batch, and a process that dies before leaves the call as unknown.
 pub(super) async fn close(
     open: Open,
     state: &mut Progressing,
@@ -234,18 +233,10 @@ pub(super) async fn close(
         // Only what certainly did not run frees the key.
         release: outcome == Outcome::Unavailable || state.attempts == 0,
     });
-    let wait = claimed.is_some() || state.approved_once;
-    let written = unsettled.finish(record, claimed);
-    if wait {
-        if let Err(error) = written.await {
-            tracing::warn!(%error, call_id = state.call_id, "the outcome of a call is not in the journal yet");
-        }
-    } else if let Some(running) = state.late.take() {
-        // What comes late is to stand after the outcome, and nobody waits for that here.
-        state.late = Late::new(true);
-        state.late.leave(async move {
-            let _ = written.await;
-            running.await
-        });
+    if claimed.is_none() && !state.approved_once {
+        // With the next batch: whatever comes late is queued behind it.
+        unsettled.finish_soon(record);
+    } else if let Err(error) = unsettled.finish(record, claimed).await {
+        tracing::warn!(%error, call_id = state.call_id, "the outcome of a call is not in the journal yet");
     }
 }

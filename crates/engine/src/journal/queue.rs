@@ -82,6 +82,9 @@ pub(super) async fn run(shared: Arc<Shared>, mut queue: mpsc::Receiver<Item>, st
                 if taken == 0 {
                     break;
                 }
+                if taken < batch {
+                    gather(&shared, &mut queue, &mut items, &stop).await;
+                }
                 write(&shared, &mut items).await;
             }
             () = shared.owed.due(next_try) => next_try = pay(&shared).await,
@@ -91,6 +94,21 @@ pub(super) async fn run(shared: Arc<Shared>, mut queue: mpsc::Receiver<Item>, st
     while shared.owed.len() > 0 {
         tokio::time::sleep_until(next_try).await;
         next_try = pay(&shared).await;
+    }
+}
+
+/// Waits a moment for more: one commit for many records costs a small part of one for each.
+async fn gather(shared: &Shared, queue: &mut mpsc::Receiver<Item>, items: &mut Vec<Item>, stop: &CancellationToken) {
+    let ending = stop.is_cancelled() || items.iter().any(|item| matches!(item, Item::Flush(_)));
+    if !ending {
+        // Not woken by every record: they wait in the queue, whose bound slows callers all the same.
+        let _ = tokio::time::timeout(shared.settings.linger, stop.cancelled()).await;
+    }
+    let batch = shared.settings.batch.max(1);
+    while items.len() < batch
+        && let Ok(item) = queue.try_recv()
+    {
+        items.push(item);
     }
 }
 

@@ -7,6 +7,9 @@ use std::time::Duration;
 pub struct JournalSettings {
     /// Records that may wait to be written; more make callers wait. Default 4,096.
     pub queue: usize,
+    /// How long queued records wait for others to be written with them. What was promised durable does not wait. Default
+    /// 20 ms.
+    pub linger: Duration,
     /// Most records written in one step. Default 256.
     pub batch: usize,
     /// Outcomes of calls that ran and that the store did not take, kept until it does. Default 1,024.
@@ -30,6 +33,7 @@ impl Default for JournalSettings {
     fn default() -> Self {
         Self {
             queue: 4_096,
+            linger: Duration::from_millis(20),
             batch: 256,
             owed: 1_024,
             retry_every: Duration::from_millis(250),

@@ -47,6 +47,12 @@ impl Unsettled {
         }
     }
 
+    /// Records the outcome with the next batch. A process that dies before leaves the call as `unknown`.
+    pub fn finish_soon(mut self, outcome: JournalRecord) {
+        self.fallback = None;
+        self.journal.note_or_owe(outcome);
+    }
+
     /// As [`Journal::finish`].
     pub fn finish(
         mut self,

@@ -194,6 +194,23 @@ impl Journal {
         }
     }
 
+    /// Queues the outcome of a call; owed if there is no room.
+    pub(super) fn note_or_owe(&self, outcome: JournalRecord) {
+        let shared = &self.inner.shared;
+        shared.sinks.offer(&outcome);
+        let queued = &shared.health.queued;
+        queued.fetch_add(1, Ordering::Relaxed);
+        match self.inner.queue.try_send(Item::Record(Box::new(outcome))) {
+            Ok(()) => {}
+            Err(TrySendError::Full(item) | TrySendError::Closed(item)) => {
+                queued.fetch_sub(1, Ordering::Relaxed);
+                if let Item::Record(record) = item {
+                    self.owe(*record, None);
+                }
+            }
+        }
+    }
+
     /// Queues a record that nobody depends on: of a call that changes nothing, or of an event.
     ///
     /// # Errors

@@ -60,13 +60,16 @@ pub(crate) fn append(connection: &Connection, record: &JournalRecord) -> Result<
                 .execute(params![record.run, signed(record.call), signed(seq)])?;
         }
         Kind::Outcome | Kind::Recovered => {
-            connection
+            let closed = connection
                 .prepare_cached("DELETE FROM open_intents WHERE run = ?1 AND call = ?2")?
                 .execute(params![record.run, signed(record.call)])?;
-            // Whoever comes with the same key is told how it ended, also when another process closed the call.
-            connection
-                .prepare_cached("UPDATE claims SET outcome = ?3 WHERE run = ?1 AND call = ?2 AND outcome IS NULL")?
-                .execute(params![record.run, signed(record.call), record.outcome.map(Outcome::word)])?;
+            // Whoever comes with the same key is told how it ended, also when another process closed the call. Without an
+            // intent there is no claim.
+            if closed > 0 {
+                connection
+                    .prepare_cached("UPDATE claims SET outcome = ?3 WHERE run = ?1 AND call = ?2 AND outcome IS NULL")?
+                    .execute(params![record.run, signed(record.call), record.outcome.map(Outcome::word)])?;
+            }
         }
         Kind::Late | Kind::Asked | Kind::Answered | Kind::Grant | Kind::Breaker | Kind::Pruned | Kind::Gap => {}
     }
