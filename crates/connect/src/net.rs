@@ -6,7 +6,8 @@
 //!   is not publicly routable is dropped, so an answer that changes between check and use gains nothing;
 //! - literal addresses in any notation are checked in their parsed form;
 //! - each redirect passes the same checks; at most [`EgressPolicy::max_redirects`]; headers that may hold credentials
-//!   and bodies never follow to another origin;
+//!   and bodies never follow to another origin; where somebody allowed a host, redirects to another one are not followed
+//!   ([`EgressClient::fetch_from_host`]);
 //! - no proxy is taken from the environment, nothing is decompressed, bytes and time are capped.
 //!
 //! A private host is reachable only if configuration names it ([`HostRule`]).

@@ -1,4 +1,7 @@
 //! `fetch_url`: a web page as text, through the egress guard.
+//!
+//! Rules on hosts are held against the address of the call, so a redirect to another host ends it: the caller is told
+//! where to, and may ask for that in a call of its own, which is judged anew.
 
 use std::fmt::Write;
 
@@ -26,6 +29,8 @@ const DEFAULT_CHARS: usize = 20_000;
 const MAX_CHARS: usize = 200_000;
 /// Characters of an error page that are shown.
 const ERROR_CHARS: usize = 1_000;
+/// Longest address of another host that is told, in bytes.
+const MAX_ADDRESS: usize = 4_096;
 /// Bytes at the start of a page in which it may name its encoding (HTML standard, prescan).
 const PRESCAN_BYTES: usize = 1_024;
 
@@ -60,13 +65,21 @@ pub(crate) async fn run(shared: &Shared, arguments: Arguments) -> Result<String,
             "text/html, text/plain, application/json, application/xml;q=0.9, text/*;q=0.8, */*;q=0.1",
         ),
     );
-    let fetched = client.fetch(request).await.map_err(|error| Failure::new(error.to_string()))?;
+    let fetched = client.fetch_from_host(request).await.map_err(|error| Failure::new(error.to_string()))?;
     // Parsing some megabytes takes a while; the runtime's own threads have better things to do.
     let page = tokio::task::spawn_blocking(move || render(&asked, &fetched, limit));
     page.await.map_err(|_| Failure::new("the page could not be turned into text"))?
 }
 
 fn render(asked: &Url, fetched: &Fetched, limit: usize) -> Result<String, Failure> {
+    if let Some(target) = &fetched.elsewhere {
+        if target.as_str().len() > MAX_ADDRESS {
+            return Err(Failure::new("the server redirects to another host, by an address that is too long to show"));
+        }
+        return Ok(format!(
+            "[redirected to {target}, which is another host and was not fetched; call fetch_url with that address if it is wanted]"
+        ));
+    }
     let media = Media::of(fetched);
     if !fetched.status.is_success() {
         let mut text = format!("the server answered {}", fetched.status);

@@ -79,6 +79,18 @@ pub struct Fetched {
     pub body: Vec<u8>,
     /// Whether the body was longer.
     pub truncated: bool,
+    /// Where the answer sends the reader, if that is another host and [`EgressClient::fetch_from_host`] was asked: not
+    /// requested, but allowed by the policy. The body is left unread then.
+    pub elsewhere: Option<Url>,
+}
+
+/// How far redirects are followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Follow {
+    /// Wherever the policy allows.
+    Anywhere,
+    /// As long as they stay with the host that was asked.
+    SameHost,
 }
 
 /// An HTTP client that goes only where its policy allows. Cheap to clone.
@@ -124,10 +136,25 @@ impl EgressClient {
 
     /// Sends a request, follows redirects, reads the body up to the cap. Dropping the future closes the connection.
     pub async fn fetch(&self, request: Request) -> Result<Fetched, EgressError> {
+        self.fetch_following(request, Follow::Anywhere).await
+    }
+
+    /// The same, but a redirect is only followed to the same host and port, or from `http` to `https` on their usual
+    /// ports; any other is left to whoever asked, in [`Fetched::elsewhere`]. For requests that somebody allowed by
+    /// their host: that leave means no other one.
+    pub async fn fetch_from_host(&self, request: Request) -> Result<Fetched, EgressError> {
+        self.fetch_following(request, Follow::SameHost).await
+    }
+
+    async fn fetch_following(&self, request: Request, follow: Follow) -> Result<Fetched, EgressError> {
         let limit = self.inner.policy.timeout;
         let deadline = Instant::now() + limit;
-        let response = self.send_until(request, deadline).await?;
+        let (response, elsewhere) = self.send_until(request, deadline, follow).await?;
         let host = host_of(response.url());
+        if elsewhere.is_some() {
+            let (url, status, headers) = (response.url().clone(), response.status(), response.headers().clone());
+            return Ok(Fetched { url, status, headers, body: Vec::new(), truncated: false, elsewhere });
+        }
         if let Some(encoding) = response.headers().get(CONTENT_ENCODING).filter(|value| *value != "identity") {
             let encoding = String::from_utf8_lossy(encoding.as_bytes()).chars().take(40).collect();
             return Err(EgressError::Encoded { host, encoding });
@@ -151,15 +178,22 @@ impl EgressClient {
                 break;
             }
         }
-        Ok(Fetched { url, status, headers, body, truncated })
+        Ok(Fetched { url, status, headers, body, truncated, elsewhere })
     }
 
     /// Sends a request and follows redirects; the body is the caller's to read and to bound.
     pub async fn send(&self, request: Request) -> Result<Response, EgressError> {
-        self.send_until(request, Instant::now() + self.inner.policy.timeout).await
+        let deadline = Instant::now() + self.inner.policy.timeout;
+        self.send_until(request, deadline, Follow::Anywhere).await.map(|(response, _)| response)
     }
 
-    async fn send_until(&self, mut request: Request, deadline: Instant) -> Result<Response, EgressError> {
+    /// The last answer, and the redirect in it that was not followed.
+    async fn send_until(
+        &self,
+        mut request: Request,
+        deadline: Instant,
+        follow: Follow,
+    ) -> Result<(Response, Option<Url>), EgressError> {
         let policy = &self.inner.policy;
         request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         let mut redirects = 0;
@@ -186,7 +220,11 @@ impl EgressClient {
                 Ok(Err(error)) => return Err(failure(&error, host, policy.connect_timeout)),
                 Err(_) => return Err(EgressError::TimedOut { host, limit: policy.timeout }),
             };
-            let Some(target) = redirect_target(&response)? else { return Ok(response) };
+            let Some(target) = redirect_target(&response)? else { return Ok((response, None)) };
+            if follow == Follow::SameHost && !is_same_host(response.url(), &target) {
+                policy.check(&target)?;
+                return Ok((response, Some(target)));
+            }
             redirects += 1;
             if redirects > policy.max_redirects {
                 return Err(EgressError::TooManyRedirects(policy.max_redirects));
@@ -211,6 +249,13 @@ fn redirect_target(response: &Response) -> Result<Option<Url>, EgressError> {
         location.to_str().map_err(|_| EgressError::BadRedirect("the redirect's address is not plain text"))?;
     let target = response.url().join(location);
     target.map(Some).map_err(|_| EgressError::BadRedirect("the redirect's address cannot be understood"))
+}
+
+/// Whether a redirect stays where it was: the same scheme, host and port, or `https` in place of `http` on their usual
+/// ports. Another port is another service.
+fn is_same_host(from: &Url, to: &Url) -> bool {
+    let upgrade = from.scheme() == "http" && to.scheme() == "https" && from.port().is_none() && to.port().is_none();
+    from.origin() == to.origin() || upgrade && from.host().is_some() && from.host() == to.host()
 }
 
 /// The request that follows a redirect (RFC 9110 §15.4), less what may not leave its origin.
@@ -275,3 +320,6 @@ fn causes(error: &reqwest::Error) -> String {
     let text = cause.to_string();
     if text.contains("://") { "the request failed".to_owned() } else { text }
 }
+
+#[cfg(test)]
+mod tests;

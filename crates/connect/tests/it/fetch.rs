@@ -65,6 +65,39 @@ async fn pages_become_text() {
     }
 }
 
+/// A rule on hosts sees only the address of the call: another host takes another call.
+#[tokio::test]
+async fn a_redirect_to_another_host_is_told_and_not_followed() {
+    let other = Server::start(|_| typed("text/plain", "secret page")).await;
+    let target = other.url("/x?y=1");
+    let moved = target.clone();
+    let server = Server::start(move |request| match path(request) {
+        "/twice" => redirect("302 Found", "/moved"),
+        "/moved" => redirect("302 Found", &moved),
+        "/name" => redirect("302 Found", "http://localhost/x"),
+        "/private" => redirect("302 Found", "http://127.0.0.2/x"),
+        _ => redirect("302 Found", &format!("https://example.com/{}", "x".repeat(5_000))),
+    })
+    .await;
+    let tools = tools();
+    for path in ["/moved", "/twice"] {
+        assert_eq!(
+            tools.ok("fetch_url", json!({"url": server.url(path)})).await,
+            format!(
+                "[redirected to {target}, which is another host and was not fetched; call fetch_url with that address if it is wanted]"
+            ),
+            "{path}"
+        );
+    }
+    let named = tools.ok("fetch_url", json!({"url": server.url("/name")})).await;
+    assert!(named.starts_with("[redirected to http://localhost/x, which is another host"), "{named}");
+    for (path, part) in [("/private", "not a public address"), ("/long", "too long")] {
+        let text = tools.err("fetch_url", json!({"url": server.url(path)})).await;
+        assert!(text.contains(part), "{path}: {text}");
+    }
+    assert!(other.requests().is_empty(), "nothing was asked of the other host");
+}
+
 #[tokio::test]
 async fn what_is_no_page_is_an_error_that_says_so() {
     let (server, tools) = (server().await, tools());
