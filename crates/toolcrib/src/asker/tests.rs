@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 
-fn request(more: Value) -> ApprovalRequest {
+fn request(more: &Value) -> ApprovalRequest {
     let mut request = json!({
         "id": "r1", "principal": {"tenant": "t"}, "tool": "mcp:s/t", "exposed": "s__t",
         "definition": "0".repeat(64), "arguments_digest": "0".repeat(64), "arguments": "{}",
@@ -25,7 +25,7 @@ fn request(more: Value) -> ApprovalRequest {
 #[test]
 fn nothing_that_does_not_show_gets_into_a_form() {
     let bad = "x\u{1b}[2J\u{202e}\u{200b}\r\ny";
-    let asked = question(&request(json!({"description": bad, "arguments": bad, "reason": bad})));
+    let asked = question(&request(&json!({"description": bad, "arguments": bad, "reason": bad})));
     assert!(asked.message.contains(r"x\u{1b}[2J\u{202e}\u{200b}\u{d}\u{a}y"), "{:?}", asked.message);
     assert!(!asked.message.contains(['\u{1b}', '\u{202e}', '\u{200b}', '\r']), "{:?}", asked.message);
     assert_eq!(asked.message.lines().count(), 4, "{:?}", asked.message);
@@ -35,7 +35,7 @@ fn nothing_that_does_not_show_gets_into_a_form() {
 
 #[test]
 fn only_a_number_on_the_list_is_more_than_a_refusal() {
-    let request = request(json!({}));
+    let request = request(&json!({}));
     let once = Answer::Approve { reach: Reach::Once, pattern: None };
     for (line, expected) in [
         ("1", once.clone()),

@@ -102,7 +102,7 @@ async fn list(approvals: &Approvals, all: bool, json: bool) -> anyhow::Result<Ex
                 request.risk.word().to_owned(),
                 request.tool.to_string(),
                 request.principal.user.clone().unwrap_or_else(|| "-".to_owned()),
-                request.arguments.chars().take(80).collect(),
+                beginning(&request.arguments),
             ]
         })
         .collect();
@@ -237,6 +237,14 @@ async fn grants(approvals: &Approvals, json: bool) -> anyhow::Result<Exit> {
     };
     print::table(&["id", "what", "for", "tool", "covers", "who", "by"], found.iter().map(row).collect());
     Ok(Exit::Done)
+}
+
+/// What a list shows of arguments.
+fn beginning(arguments: &str) -> String {
+    match arguments.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", &arguments[..end]),
+        None => arguments.to_owned(),
+    }
 }
 
 /// The request whose handle begins like this.

@@ -18,8 +18,9 @@ fn shown_by(redactor: &Redactor, arguments: &Value, schema: Option<&Value>) -> V
 }
 
 #[track_caller]
+#[allow(clippy::needless_pass_by_value, reason = "so that rows read well")]
 fn check(arguments: Value, expected: Value) {
-    assert_eq!(shown_by(&redactor(), &arguments, None), expected);
+    assert_eq!(REDACTOR.with(|redactor| shown_by(redactor, &arguments, None)), expected);
 }
 
 #[track_caller]
