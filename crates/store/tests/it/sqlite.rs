@@ -75,8 +75,8 @@ async fn writes_whose_callers_left_are_done_before_the_store_closes() {
     for n in 0..20 {
         let key = n.to_string();
         let mut write = store.set("n", &key, "v", 100);
-        // Polled once: queued. Then nobody waits for it any more.
-        assert!(poll_once(&mut write).is_pending());
+        // Polled once: queued, and on a busy machine done already. Then nobody waits for it any more.
+        let _ = poll_once(&mut write);
     }
     drop(store);
     let store = open(&path);
