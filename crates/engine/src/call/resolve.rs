@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use toolcrib_core::{
-    Scope, Tool, ToolResult,
+    Scope, SourceState, Tool, ToolResult,
     args::{
         Repair,
         bridge::{BridgeCall, unwrap},
@@ -94,10 +94,27 @@ fn find(view: &View, name: &str) -> Option<(Arc<Tool>, String)> {
 fn unknown(engine: &Engine, view: &View, scope: &Scope, name: &str, bridged: bool) -> Stop {
     let error = BridgeError::unknown_tool(name, suggest(name, view.set.names()));
     let reason = engine.explain(scope, name).ok().and_then(|found| found.first().map(Explanation::sentence));
+    let starting = starting(engine, view);
+    let mut message = error.to_string();
+    if !starting.is_empty() {
+        message.push_str(&format!(
+            "; still starting: {}. If it is a tool of theirs, try again in a few seconds",
+            starting.join(", ")
+        ));
+    }
     let reply = if bridged {
-        CallReply::Result(ToolResult::error(error.to_value().to_string()))
+        let mut value = error.to_value();
+        value["message"] = message.into();
+        CallReply::Result(ToolResult::error(value.to_string()))
     } else {
-        CallReply::Protocol { code: INVALID_PARAMS, message: error.to_string(), data: None }
+        CallReply::Protocol { code: INVALID_PARAMS, message, data: None }
     };
     Stop { outcome: Outcome::Invalid, reply, reason }
+}
+
+/// Sources that the caller may know of and that are not there yet, at most ten.
+fn starting(engine: &Engine, view: &View) -> Vec<String> {
+    let catalog = engine.hub().catalog();
+    let starting = catalog.sources().iter().filter(|(_, entry)| entry.state == SourceState::Starting);
+    starting.filter(|(source, _)| view.knows(source)).map(|(source, _)| source.group().to_owned()).take(10).collect()
 }
