@@ -78,16 +78,16 @@ mod tests {
 
     #[test]
     fn answers_keep_their_digits() {
-        check(r#""yes""#, r#"{"content":[{"text":"yes","type":"text"}]}"#);
+        check(r#""yes""#, r#"{"content":[{"type":"text","text":"yes"}]}"#);
         check(
             r#"{"n":123456789012345678901234567890.10}"#,
-            r#"{"content":[{"text":"{\"n\":123456789012345678901234567890.10}","type":"text"}],"structuredContent":{"n":123456789012345678901234567890.10}}"#,
+            r#"{"content":[{"type":"text","text":"{\"n\":123456789012345678901234567890.10}"}],"structuredContent":{"n":123456789012345678901234567890.10}}"#,
         );
         check(
             r#"{"content":[],"structuredContent":{"n":12345678901234567890123}}"#,
             r#"{"content":[],"structuredContent":{"n":12345678901234567890123}}"#,
         );
-        check("7", r#"{"content":[{"text":"7","type":"text"}],"structuredContent":7}"#);
+        check("7", r#"{"content":[{"type":"text","text":"7"}],"structuredContent":7}"#);
     }
 
     #[test]

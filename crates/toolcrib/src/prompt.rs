@@ -1,13 +1,16 @@
 //! `request_user_input` behind the doors: questions are shown through the client while the call waits, where it can show
 //! any, and are answered from the terminal or over HTTP otherwise.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 use serde_json::{Value, json};
-use toolcrib_core::shape::sanitize_text;
+use toolcrib_core::{Scope, Source, ToolResult, bridge::TOOL_CALL, shape::sanitize_text};
 use toolcrib_engine::{
-    BoxFuture, CallContext,
-    pending::{Prompter, Shown, Suspender, UserInputDelivery, UserPrompt},
+    BoxFuture, CallContext, Engine, Identity, Principal, StoreError,
+    pending::{
+        Pending, PendingKind, PendingWork, Prompter, Read, ResumeError, Shown, Suspender, USER_INPUT_TOOL,
+        UserInputDelivery, UserPrompt,
+    },
 };
 use toolcrib_mcp::server::{Asking, Elicitor, Question, Reply};
 
@@ -15,6 +18,65 @@ use toolcrib_mcp::server::{Asking, Elicitor, Question, Reply};
 const FIELD: &str = "answer";
 /// Longest answer in the form, in characters.
 const MAX_ANSWER: usize = 20_000;
+
+/// The key of the question in the modern era.
+pub(crate) const KEY: &str = "user_input";
+
+/// The question that a suspended call waits with, for a client that brings the answer with the call sent again.
+pub(crate) async fn waiting(engine: &Engine, scope: &Scope, handle: &str) -> Option<Question> {
+    let mine = Principal::of(scope, &Identity::default());
+    match engine.pending()?.read(handle, &mine).await.ok()?? {
+        Read::Waiting(piece) => question_of(&piece),
+        Read::Done(_) | Read::Expired(_) => None,
+    }
+}
+
+fn question_of(piece: &Pending) -> Option<Question> {
+    let ours = piece.kind == PendingKind::Suspended && piece.tool == format!("{}/{USER_INPUT_TOOL}", Source::Builtin);
+    let text = piece.metadata["prompt"].as_str().filter(|_| ours)?;
+    Some(question(&UserPrompt { text: text.to_owned() }))
+}
+
+/// Takes the answer that a client brings with the call `name` sent again, and gives what came of the question. `None` if
+/// the handle is not that of such a question. Somebody may have been first; then that answer counts.
+pub(crate) async fn answered(
+    engine: &Engine,
+    scope: &Scope,
+    handle: &str,
+    name: &str,
+    replies: &BTreeMap<String, Reply>,
+) -> Option<ToolResult> {
+    let pending = engine.pending().filter(|_| PendingWork::is_handle(handle))?;
+    let mine = Principal::of(scope, &Identity::default());
+    let failed = |error: StoreError| ToolResult::error(format!("The answer cannot be looked up: {error}."));
+    let piece = match pending.read(handle, &mine).await {
+        Ok(Some(Read::Waiting(piece))) => piece,
+        Ok(found) => return found.map(Read::into_result),
+        Err(error) => return Some(failed(error)),
+    };
+    let (question, correlation) = (question_of(&piece)?, piece.correlation.as_deref()?);
+    if name != piece.exposed && name != TOOL_CALL {
+        return None;
+    }
+    let answer = match replies.get(KEY)? {
+        Reply::Accept(content) => match question.check(content) {
+            Ok(()) => content.get(FIELD).and_then(Value::as_str).map(str::to_owned),
+            Err(error) => return Some(ToolResult::error(format!("The answer cannot be used: {error}."))),
+        },
+        Reply::Decline | Reply::Cancel => None,
+    };
+    let answer = answer.unwrap_or_else(|| DECLINED.to_owned());
+    if let Err(ResumeError::Store(error)) = pending.reply(&scope.tenant, correlation, ToolResult::text(answer)).await {
+        return Some(failed(error));
+    }
+    match pending.read(handle, &mine).await {
+        Ok(found) => found.map(Read::into_result),
+        Err(error) => Some(failed(error)),
+    }
+}
+
+/// What the model is told when the person said no.
+const DECLINED: &str = "The user was asked and does not want to answer.";
 
 /// How calls of a client may wait for a person: shown there and then where the client can show questions and is to be
 /// asked, kept until somebody replies otherwise.

@@ -111,14 +111,18 @@ impl ToolService for EngineService {
     fn call<'a>(&'a self, caller: &'a Caller, call: ToolCall) -> BoxFuture<'a, Result<server::Answer, RpcError>> {
         Box::pin(async move {
             let scope = self.scope(caller);
-            if let Some(resumed) = &call.resumed
-                && self.callers.may_ask()
-                && matches!(call.asking, Asking::ByResending)
-                && let Some(refusal) = self.resume(&scope, resumed).await
-            {
-                return Ok(refusal.into());
+            let (user, asked_of) = (scope.user.clone(), scope.clone());
+            let resends = self.callers.may_ask() && matches!(call.asking, Asking::ByResending);
+            if let Some(resumed) = call.resumed.as_ref().filter(|_| resends) {
+                if let Some(handle) = self.seal.open(&resumed.state, user.as_deref())
+                    && let Some(told) = prompt::answered(&self.engine, &scope, handle, &call.name, &resumed.replies).await
+                {
+                    return Ok(told.into());
+                }
+                if let Some(refusal) = self.resume(&scope, resumed).await {
+                    return Ok(refusal.into());
+                }
             }
-            let user = scope.user.clone();
             let mut request = CallRequest::new(call.name, call.arguments, scope, Door::Direct);
             request.identity = Arc::new(Identity {
                 session: caller.session.clone(),
@@ -130,7 +134,14 @@ impl ToolService for EngineService {
             request.cancel = call.cancel;
             request.progress = call.progress;
             request.meta = call.meta;
-            match self.engine.call(request).await {
+            let report = self.engine.call_report(request).await;
+            if let Some(handle) = report.pending.as_deref().filter(|_| resends)
+                && let Some(question) = prompt::waiting(&self.engine, &asked_of, handle).await
+            {
+                let state = self.seal.close(handle, user.as_deref());
+                return Ok(server::Answer::InputRequired { key: prompt::KEY.to_owned(), question, state });
+            }
+            match report.reply {
                 CallReply::Result(result) => Ok(result.into()),
                 CallReply::Question(request) => Ok(server::Answer::InputRequired {
                     key: asker::KEY.to_owned(),

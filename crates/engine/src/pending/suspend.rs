@@ -16,7 +16,7 @@ use crate::store::StoreError;
 /// Longest correlation id, in characters.
 const MAX_CORRELATION: usize = 200;
 /// Largest metadata, in bytes of JSON.
-const MAX_METADATA: usize = 16 * 1024;
+pub(super) const MAX_METADATA: usize = 16 * 1024;
 
 /// A tool's wish to be resumed later.
 #[derive(Clone, Debug, PartialEq)]

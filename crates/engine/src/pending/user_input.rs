@@ -16,7 +16,8 @@ pub const USER_INPUT_TOOL: &str = "request_user_input";
 /// Longest prompt, in characters.
 const MAX_PROMPT: usize = 8_000;
 
-/// Most characters of a prompt that are kept with the call: within what metadata may take, however they are written.
+/// Most characters of a prompt that are kept with the call if it does not fit as a whole: within what metadata may take,
+/// however they are written.
 const MAX_KEPT_PROMPT: usize = 2_000;
 
 /// What a person is to be shown. Written by a model: it must never be rendered as anything but text.
@@ -150,8 +151,12 @@ impl UserInput {
         };
         let told = self.delivery.told(&correlation);
         // The question is kept with the call, so that whoever looks at what waits can read it.
-        let kept: String = prompt.text.chars().take(MAX_KEPT_PROMPT).collect();
-        let metadata = json!({"prompt": kept});
+        let whole = json!({"prompt": prompt.text});
+        let metadata = if toolcrib_core::ingest::json_len(&whole) <= super::suspend::MAX_METADATA {
+            whole
+        } else {
+            json!({"prompt": prompt.text.chars().take(MAX_KEPT_PROMPT).collect::<String>()})
+        };
         let suspension = Suspension { resume_as: self.resume_as, metadata, ..Suspension::new(correlation) };
         match suspender.suspend(suspension) {
             Ok(true) => Ok(told),

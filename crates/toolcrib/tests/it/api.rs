@@ -2,6 +2,7 @@
 
 mod approvals;
 mod calls;
+mod later;
 mod operators;
 mod statuses;
 
