@@ -82,7 +82,7 @@ pub(crate) fn too_many_claims(next_ms: u64, now_ms: u64) -> StoreError {
 /// As [`too_many_claims`], of one owner's keys.
 pub(crate) fn too_many_claims_of(owner: &str, next_ms: u64, now_ms: u64) -> StoreError {
     StoreError::Quota(format!(
-        "there are already {CLAIMS_PER_OWNER} idempotency keys of the caller '{}', the most that are kept for one; the first of them ends in {}",
+        "this caller (owner '{}') already has {CLAIMS_PER_OWNER} idempotency keys, the most that are kept for one; the first of them ends in {}",
         owner.chars().take(100).collect::<String>(),
         seconds(next_ms, now_ms)
     ))

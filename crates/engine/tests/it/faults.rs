@@ -35,6 +35,8 @@ pub(crate) struct Shelf {
     pub(crate) writes: AtomicUsize,
     /// So many writes panic.
     pub(crate) panics: AtomicUsize,
+    /// Most keys it takes; 0 = any number.
+    pub(crate) most_keys: AtomicUsize,
     /// It says from the start that it takes nothing.
     pub(crate) hopeless: AtomicBool,
     /// Largest number of records in one append.
@@ -78,9 +80,8 @@ impl Shelf {
         while self.stuck.load(Ordering::SeqCst) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        if self.panics.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok() {
-            panic!("scripted");
-        }
+        let panics = self.panics.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+        assert!(!panics, "scripted");
         if self.full.load(Ordering::SeqCst) {
             return Err(StoreError::Failed { operation: "append", cause: "disk full".into() });
         }
@@ -154,6 +155,10 @@ impl JournalStore for Shelf {
                 let key = (claim.owner, claim.key);
                 if let Some((_, earlier)) = state.claims.get(&key).filter(|(end, _)| *end > now_ms) {
                     return Ok(Begun::Duplicate(earlier.clone()));
+                }
+                let most = self.most_keys.load(Ordering::SeqCst);
+                if most > 0 && state.claims.len() >= most {
+                    return Err(StoreError::Quota(format!("this caller has {most} idempotency keys already")));
                 }
                 let earlier = Earlier {
                     run: intent.run.clone(),

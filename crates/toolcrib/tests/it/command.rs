@@ -181,5 +181,6 @@ fn without_a_store_nothing_runs_that_leaves_a_trace_elsewhere() {
     assert!(said.contains("store.path"), "it says what to do: {said}");
     let (code, said) = call("current_time", "{}", "true");
     assert!(code == 0 && said.contains("nothing is kept"), "what only reads goes on and it is said: {code} {said}");
+    assert_eq!(said.matches("cannot be used").count(), 1, "once: {said}");
     assert_eq!(call("kv_set", r#"{"key":"a","value":"b"}"#, "false").0, 0, "without a journal there is none to miss");
 }

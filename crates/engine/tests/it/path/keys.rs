@@ -52,6 +52,23 @@ fn the_same_key_is_one_call_with_one_result() {
 }
 
 #[test]
+fn too_many_keys_are_told_as_what_they_are() {
+    paused(async {
+        let rig = Setup::trusting().build().await;
+        rig.shelf.most_keys.store(1, Ordering::SeqCst);
+        assert_eq!(rig.run(keyed("s__write", &json!({"n": 1}), "k1")).await.outcome, Outcome::Ok);
+        let report = rig.run(keyed("s__write", &json!({"n": 2}), "k2")).await;
+        assert_eq!(report.outcome, Outcome::Unavailable);
+        let said = text(&report);
+        assert!(said.contains("was not run: this caller has 1 idempotency keys already."), "{said}");
+        assert!(!said.contains("record of calls"), "the record is well: {said}");
+        assert_eq!(rig.run(request("s__write", &json!({"n": 2}))).await.outcome, Outcome::Ok, "without a key it runs");
+        assert_eq!(rig.tools.entered(), 2);
+        rig.check_settled(&rig.records().await);
+    });
+}
+
+#[test]
 fn a_key_belongs_to_its_user_and_its_call() {
     paused(async {
         let rig = Setup::trusting().build().await;
