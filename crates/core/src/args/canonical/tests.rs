@@ -39,6 +39,36 @@ fn numbers_keep_their_text() {
     assert_ne!(last_digit(0), last_digit(1));
 }
 
+#[track_caller]
+fn equivalent(one: &str, other: &str, same: bool) {
+    let (one, other) = (raw(one), raw(other));
+    assert_eq!(equivalent_digest(&one) == equivalent_digest(&other), same, "{one} and {other}");
+    for raw in [&one, &other] {
+        assert_eq!(equivalent_digest_from(raw, digest(raw)), equivalent_digest(raw), "{raw}");
+    }
+}
+
+#[test]
+fn equivalent_are_numbers_of_one_value_and_texts_of_one_look() {
+    for other in ["1.0", "1e0", "10e-1", "100E-2", "1.000"] {
+        equivalent(r#"{"n":1}"#, &format!(r#"{{"n":{other}}}"#), true);
+        equivalent(r#"{"a":[{"n":1}]}"#, &format!(r#"{{ "a" : [ {{"n": {other} }}]}}"#), true);
+        equivalent("1", other, true);
+    }
+    equivalent(r#"{"n":-0}"#, r#"{"n":0.0}"#, true);
+    equivalent(r#"{"n":1e100}"#, &format!(r#"{{"n":1{}}}"#, "0".repeat(100)), true);
+    equivalent(r#"{"s":"caf\u00e9"}"#, "{\"s\":\"cafe\u{301}\"}", true);
+    equivalent(r#"{"n":1}"#, r#"{"n":1.00000000000000000000000000001}"#, false);
+    equivalent(r#"{"n":12345678901234567890123}"#, r#"{"n":12345678901234567890124}"#, false);
+    equivalent(r#"{"n":1}"#, r#"{"n":"1"}"#, false);
+    equivalent(r#"{"n":"1"}"#, r#"{"n":"1.0"}"#, false);
+    equivalent(r#"{"n":1}"#, r#"{"n":-1}"#, false);
+    equivalent("{\"\u{e9}\":1}", "{\"e\u{301}\":1}", false);
+    assert_ne!(digest(&raw("1")), digest(&raw("1.0")), "an approval means the text");
+    let without = equivalent_digest_without(&raw(r#"{"n":1.0,"ts":5}"#), &["ts".to_owned()]);
+    assert_eq!(without, equivalent_digest(&raw(r#"{"n":1}"#)));
+}
+
 #[test]
 fn what_cannot_be_one_meaning_stays_two() {
     // Half a surrogate pair, a key given twice, what lies too deep: as written.
@@ -149,6 +179,8 @@ proptest! {
         prop_assert_eq!(canonical(&raw(&text)), canonical_json(&value));
         prop_assert_eq!(digest(&raw(&rewritten(&value))), digest(&raw(&text)));
         prop_assert_eq!(digest(&raw(&text)), ContentHash::of_json(&value));
+        prop_assert_eq!(equivalent_digest(&raw(&rewritten(&value))), equivalent_digest(&raw(&text)));
+        prop_assert_eq!(equivalent_digest_from(&raw(&text), digest(&raw(&text))), equivalent_digest(&raw(&text)));
     }
 
     #[test]
