@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::{Source, Tool};
 
+mod reach;
 mod reader;
 mod rule;
 mod wrapper;
@@ -59,6 +60,8 @@ pub struct SimpleCommand {
     /// Whether it runs code that is in sight but in another language, or comes from where it cannot be seen
     /// (`python -c`, `curl … | sh`).
     pub opaque: bool,
+    /// Words, by their place, that make the program run others or write files, where its name does not say so.
+    reach: Vec<(usize, reach::Use)>,
     /// The commands it runs.
     pub inner: Vec<SimpleCommand>,
     /// What they are to it.

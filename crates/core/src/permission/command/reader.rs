@@ -137,8 +137,15 @@ impl<'s> Reader<'s> {
                 }
                 _ => {
                     let token = self.word();
-                    let descriptor = !token.quoted && token.word.text.bytes().all(|byte| byte.is_ascii_digit());
-                    if !(descriptor && matches!(self.peek(0), Some('<' | '>'))) {
+                    let redirects = matches!(self.peek(0), Some('<' | '>'));
+                    let text = token.word.text.as_str();
+                    let digits = !token.quoted && text.bytes().all(|byte| byte.is_ascii_digit());
+                    // `{fd}>f` sets a variable to the descriptor; shells without it take it for a word.
+                    let variable = text.len() > 2 && text.starts_with('{') && text.ends_with('}');
+                    if redirects && variable {
+                        self.state.doubt();
+                    }
+                    if !(redirects && (digits || variable)) {
                         draft.tokens.push(token);
                     }
                 }

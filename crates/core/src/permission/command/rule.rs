@@ -2,7 +2,11 @@
 
 use std::fmt;
 
-use super::{Hop, Parsed, SimpleCommand, Word, wrapper::base_name};
+use super::{
+    Hop, Parsed, SimpleCommand, Word,
+    reach::{self, Use},
+    wrapper::base_name,
+};
 use crate::permission::{
     Match, Side,
     wildcard::{parts_match, wildcard},
@@ -72,10 +76,13 @@ impl CommandRule {
             Form::Line(_) => found,
             Form::Words(words) => {
                 for command in parsed.all() {
+                    if command.assignments.iter().any(|name| reach::may_run(name)) {
+                        found = found.max(Match::Uncertain);
+                    }
                     if command.words.is_empty() {
                         continue;
                     }
-                    if command.opaque {
+                    if command.opaque || command.reach.iter().any(|(_, does)| *does == Use::Runs) {
                         found = found.max(Match::Uncertain);
                     }
                     found = found.max(words_match(words, command, Side::Restrict));
@@ -90,11 +97,23 @@ impl CommandRule {
         allows(&[self], parsed)
     }
 
-    /// Whether the rule means this command itself, whatever it runs.
-    fn grants(&self, command: &SimpleCommand) -> bool {
-        match &self.form {
-            Form::Line(_) => false,
-            Form::Words(words) => words_match(words, command, Side::Grant) == Match::Yes,
+    /// Whether the rule means this command itself, whatever it runs; uncertain where the command does more than its name
+    /// says by words that the rule does not name.
+    fn grants(&self, command: &SimpleCommand) -> Match {
+        let Form::Words(pieces) = &self.form else { return Match::No };
+        let named = |(place, _): &(usize, Use)| match command.words.get(*place).filter(|_| *place > 0) {
+            None => self.exact(),
+            Some(word) => pieces.iter().skip(1).any(|piece| match piece {
+                Piece::Star => false,
+                Piece::Word(parts) => {
+                    parts.first().is_some_and(|start| !start.is_empty()) && parts_match(parts, &word.text)
+                }
+            }),
+        };
+        match words_match(pieces, command, Side::Grant) {
+            Match::Yes if command.reach.iter().all(named) => Match::Yes,
+            Match::Yes => Match::Uncertain,
+            Match::No | Match::Uncertain => Match::No,
         }
     }
 
@@ -114,10 +133,12 @@ impl fmt::Display for CommandRule {
 }
 
 /// Whether rules that let through cover a line together: it is certain, it has a command, each command is what one of
-/// them means, and none writes to a file or sets a variable that could change what runs. Programs count by their name
+/// them means, and none writes to a file, sets a variable that could change what runs, or has its program do more than
+/// its name says by words that no rule names. Programs count by their name
 /// as written, or by their base name in a system folder, so that `./git` is not `git`.
 ///
-/// [`Match::Uncertain`] for an uncertain line, however well it fits; treat it as no.
+/// [`Match::Uncertain`] for an uncertain line, however well it fits, and where only such words are not named; treat it as
+/// no.
 pub fn allows(rules: &[&CommandRule], parsed: &Parsed) -> Match {
     if !parsed.certain {
         return Match::Uncertain;
@@ -128,10 +149,11 @@ pub fn allows(rules: &[&CommandRule], parsed: &Parsed) -> Match {
         return Match::Yes;
     }
     let some = parsed.commands.iter().any(|command| !command.words.is_empty());
-    Match::from_bool(some && parsed.commands.iter().all(|command| covered(rules, command)))
+    let all = parsed.commands.iter().map(|command| covered(rules, command)).min();
+    all.filter(|_| some).unwrap_or(Match::No)
 }
 
-fn covered(rules: &[&CommandRule], command: &SimpleCommand) -> bool {
+fn covered(rules: &[&CommandRule], command: &SimpleCommand) -> Match {
     // One and two small letters are what loops count with; no program looks at such a variable.
     let harmless = |name: &String| {
         HARMLESS.contains(&name.as_str())
@@ -140,19 +162,19 @@ fn covered(rules: &[&CommandRule], command: &SimpleCommand) -> bool {
             || matches!(name.as_str(), "file" | "dir" | "line" | "item" | "name")
     };
     if command.writes || !command.assignments.iter().all(harmless) {
-        return false;
+        return Match::No;
     }
     if command.words.is_empty() {
-        return true;
+        return Match::Yes;
     }
-    let own = || rules.iter().any(|rule| rule.grants(command));
-    let exact = || rules.iter().any(|rule| rule.exact() && rule.grants(command));
-    let inner = || command.inner.iter().all(|inner| covered(rules, inner));
+    let own = || rules.iter().map(|rule| rule.grants(command)).max().unwrap_or(Match::No);
+    let exact = || rules.iter().filter(|rule| rule.exact()).map(|rule| rule.grants(command)).max().unwrap_or(Match::No);
+    let inner = || command.inner.iter().map(|inner| covered(rules, inner)).min().unwrap_or(Match::Yes);
     match command.hop {
         Hop::None | Hop::Outer => own(),
         Hop::Through if command.inner.is_empty() => own(),
-        Hop::Through => inner() || exact(),
-        Hop::Both => own() && inner() || exact(),
+        Hop::Through => inner().max(exact()),
+        Hop::Both => own().min(inner()).max(exact()),
     }
 }
 

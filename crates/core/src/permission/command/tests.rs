@@ -186,6 +186,23 @@ fn a_denying_rule_finds_its_command_wherever_it_hides() {
         "f() { rm x; }",
         "watch rm x",
         "case a in a) rm x;; esac",
+        "{fd}>/dev/null rm x",
+        "{a[0]}</dev/null rm x",
+        "mapfile -C rm -c1",
+        "readarray -Crm -c 1 x",
+        "compgen -C 'rm x'",
+        "complete -C rm x",
+        "setarch x86_64 -R rm x",
+        "setarch rm x",
+        "linux64 rm x",
+        "i386 -R rm x",
+        "choom -n 5 -- rm x",
+        "sg wheel 'rm x'",
+        "sg wheel -c 'ls; rm x'",
+        "/lib64/ld-linux-x86-64.so.2 /bin/rm x",
+        "/lib/ld-musl-x86_64.so.1 --preload a rm x",
+        "npx rm x",
+        "npx -y -p a rm x",
     ] {
         denies("rm:*", line, Yes);
     }
@@ -227,6 +244,9 @@ fn a_denying_rule_finds_its_command_wherever_it_hides() {
         "python3 - < f",
         "bash -c \"$X\"",
         "xargs sh -c",
+        "hash -p /bin/rm foo; foo x",
+        "enable -f x y",
+        "npx -c 'rm x'",
     ] {
         denies("rm:*", line, Uncertain);
     }
@@ -367,7 +387,12 @@ fn an_allowing_rule_has_to_mean_everything_certainly() {
     permits(&["find:*"], "find . -fprint f", No);
     permits(&["bash:*"], "bash -c 'rm x'", No);
     permits(&["bash:*"], "bash x.sh", Yes);
-    permits(&["python:*"], "python -c 'x'", Yes);
+    permits(&["python:*"], "python -c 'x'", Uncertain);
+    permits(&["python -c:*"], "python -c 'x'", Yes);
+    permits(&["npx:*"], "npx prettier x", Yes);
+    permits(&["prettier:*"], "npx prettier x", No);
+    permits(&["git:*"], "setarch -R git log", Yes);
+    permits(&["git:*"], "/lib64/ld-linux-x86-64.so.2 /usr/bin/git log", No);
     permits(&["/opt/x/git:*"], "/opt/x/git a", Yes);
     permits(&["/opt/x/git:*"], "git a", No);
     // A line with operators is allowed as it stands.

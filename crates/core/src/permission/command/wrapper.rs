@@ -1,6 +1,6 @@
 //! Programs that run other programs: which command stands inside `sudo`, `env`, `xargs`, `sh -c`, `find -exec`.
 
-use super::{Hop, MAX_DEPTH, SimpleCommand, State, Word, reader};
+use super::{Hop, MAX_DEPTH, SimpleCommand, State, Word, reach, reader};
 
 /// How the command inside a wrapper is found. An option that is not listed makes the reading uncertain, since it might
 /// take the next word.
@@ -56,6 +56,44 @@ fn wrapper(name: &str) -> Option<Wrapper> {
         },
         "doas" => Wrapper { valued: "uC", flags: "Lns", hop: Hop::Outer, ..PLAIN },
         "pkexec" => Wrapper { long_valued: &["user"], long_flags: &["keep-cwd"], hop: Hop::Outer, ..PLAIN },
+        // Another group's rights; what follows is a shell line.
+        "sg" => Wrapper { flags: "c", operands: 1, hop: Hop::Outer, ..PLAIN },
+        // Another personality of the kernel.
+        "setarch" => Wrapper { flags: ARCH, long_flags: ARCH_LONG, operands: 1, ..PLAIN },
+        "linux64" | "linux32" | "i386" | "i486" | "i586" | "i686" | "x86_64" | "uname26" => {
+            Wrapper { flags: ARCH, long_flags: ARCH_LONG, ..PLAIN }
+        }
+        "choom" => Wrapper { valued: "np", long_valued: &["adjust", "pid"], ..PLAIN },
+        // These fetch a program when there is none of the name.
+        "npx" | "bunx" | "pnpx" => Wrapper {
+            valued: "p",
+            flags: "yq",
+            long_valued: &["package"],
+            long_flags: &["yes", "no", "no-install", "quiet", "bun", "ignore-existing"],
+            hop: Hop::Outer,
+            ..PLAIN
+        },
+        // The dynamic loader runs the program it is given, with libraries of the caller's choice.
+        name if name.starts_with("ld-linux")
+            || name.starts_with("ld-musl")
+            || name.starts_with("ld.so")
+            || name.starts_with("ld64.so") =>
+        {
+            Wrapper {
+                long_valued: &[
+                    "library-path",
+                    "inhibit-rpath",
+                    "audit",
+                    "preload",
+                    "argv0",
+                    "glibc-hwcaps-prepend",
+                    "glibc-hwcaps-mask",
+                ],
+                long_flags: &["verify", "inhibit-cache", "list", "list-diagnostics", "list-tunables"],
+                hop: Hop::Outer,
+                ..PLAIN
+            }
+        }
         "chroot" => Wrapper { operands: 1, long_flags: &["skip-chdir"], hop: Hop::Outer, ..PLAIN },
         "flock" => Wrapper { valued: "wE", flags: "senuxoFv", operands: 1, hop: Hop::Outer, ..PLAIN },
         "env" => Wrapper {
@@ -109,6 +147,52 @@ fn wrapper(name: &str) -> Option<Wrapper> {
     })
 }
 
+/// Options of the programs that set the kernel's personality.
+const ARCH: &str = "BFILRSTXZv3h";
+const ARCH_LONG: &[&str] = &[
+    "32bit",
+    "fdpic-funcptrs",
+    "short-inode",
+    "addr-compat-layout",
+    "addr-no-randomize",
+    "whole-seconds",
+    "sticky-timeouts",
+    "read-implies-exec",
+    "mmap-page-zero",
+    "3gb",
+    "4gb",
+    "uname-2.6",
+    "verbose",
+];
+
+/// Whether a word names an architecture, as `setarch` may be given one.
+fn is_architecture(text: &str) -> bool {
+    [
+        "x86_64",
+        "i386",
+        "i486",
+        "i586",
+        "i686",
+        "athlon",
+        "linux32",
+        "linux64",
+        "uname26",
+        "arm",
+        "aarch64",
+        "ppc",
+        "s390",
+        "mips",
+        "sparc",
+        "ia64",
+        "parisc",
+        "alpha",
+        "riscv",
+        "loongarch",
+    ]
+    .iter()
+    .any(|name| text.starts_with(name))
+}
+
 /// Programs that run what they are given in ways that are not followed.
 const RUNNERS: &[&str] = &[
     "ssh",
@@ -146,6 +230,26 @@ const RUNNERS: &[&str] = &[
     "proxychains",
     "proxychains4",
     "valgrind",
+    "faketime",
+    "eatmydata",
+    "systemd-inhibit",
+    "aa-exec",
+    "runcon",
+    "cpulimit",
+    "nocache",
+    "xvfb-run",
+    "rlwrap",
+    "dbus-launch",
+    "run-parts",
+    "tini",
+    "dumb-init",
+    "gosu",
+    "su-exec",
+    "chpst",
+    "softlimit",
+    "setlock",
+    "capsh",
+    "newgrp",
     "perf",
     "hyperfine",
     "cmd",
@@ -190,6 +294,7 @@ pub(super) fn build(mut command: SimpleCommand, depth: usize, state: &mut State)
         state.doubt();
         return command;
     }
+    command.reach = reach::of(&name, &command.words);
     if let Some(wrapper) = wrapper(&name) {
         unwrap(&mut command, &wrapper, &name, depth, state);
         return command;
@@ -204,20 +309,39 @@ pub(super) fn build(mut command: SimpleCommand, depth: usize, state: &mut State)
             command.inner = reader::script(&text, depth + 1, state);
             command.hop = Hop::Both;
         }
-        "alias" | "let" => state.doubt(),
+        "alias" | "let" | "enable" | "bind" | "fc" | "emulate" | "zmodload" | "autoload" => state.doubt(),
+        // `hash -p /bin/rm foo` gives a program another name.
+        "hash" => {
+            if command.words[1..].iter().any(|word| !word.known || is_option(&word.text, "-p")) {
+                state.doubt();
+            }
+        }
+        // `-C` takes a command.
+        "compgen" | "complete" | "mapfile" | "readarray"
+            if command.words[1..].iter().any(|word| !word.known || is_option(&word.text, "-C")) =>
+        {
+            state.doubt();
+            let mut inner = Vec::new();
+            for (at, word) in command.words.iter().enumerate().skip(1).filter(|(_, word)| is_option(&word.text, "-C")) {
+                let value = word.text.split_once('C').map(|(_, value)| value).filter(|value| !value.is_empty());
+                let text = value.or_else(|| command.words.get(at + 1).map(|next| next.text.as_str()));
+                inner.extend(text.map(|text| reader::script(text, depth + 1, state)).unwrap_or_default());
+            }
+            command.inner = inner;
+            command.hop = Hop::Both;
+        }
         // Given a subscript they evaluate it, substitutions included.
         "printf" | "test" | "[" | "read" | "unset" | "declare" | "typeset" | "local" | "export" | "readonly"
         | "mapfile" | "readarray" | "wait" | "getopts" => {
             if command.words[1..].iter().any(|word| word.text.contains("$(") || word.text.contains('`')) {
                 state.doubt();
             }
+            // Set for all that follows.
+            let set = command.words[1..].iter().filter_map(|word| word.text.split_once('='));
+            let set = set.map(|(name, _)| name.to_owned()).filter(|name| reach::may_run(name));
+            command.assignments.extend(set);
         }
         "find" | "fd" | "fdfind" => execs(&mut command, depth, state),
-        "awk" | "gawk" | "mawk" | "nawk" => {
-            command.opaque = command.words[1..]
-                .iter()
-                .any(|word| !word.known || word.text.contains("system") || word.text.contains('|'));
-        }
         _ => {
             let arguments = &command.words[1..];
             let code = code_options(&name).is_some_and(|options| {
@@ -261,9 +385,9 @@ fn unwrap(command: &mut SimpleCommand, wrapper: &Wrapper, name: &str, depth: usi
             let variable = text.split('=').next().unwrap_or_default().to_owned();
             command.assignments.push(variable);
             options = false;
-        } else if operands > 0 {
+        } else if operands > 0 && (name != "setarch" || is_architecture(text)) {
             operands -= 1;
-            options = name == "taskset";
+            options = matches!(name, "taskset" | "setarch" | "sg");
             // `flock FILE -c TEXT`.
             if name == "flock" && command.words.get(at + 1).is_some_and(|word| word.text.starts_with('-')) {
                 state.doubt();
@@ -279,7 +403,7 @@ fn unwrap(command: &mut SimpleCommand, wrapper: &Wrapper, name: &str, depth: usi
     if at >= command.words.len() {
         return;
     }
-    if name == "watch" {
+    if matches!(name, "watch" | "sg") {
         if !command.words[at..].iter().all(|word| word.known) {
             state.doubt();
         }
