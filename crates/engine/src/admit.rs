@@ -27,7 +27,7 @@ pub use report::{BreakerChange, BreakerKey, BreakerReport, Guarded};
 pub use settings::{AdmissionSettings, BreakerRule, Concurrency, ConcurrencyRule, RatePer, RateRule, RepeatSettings};
 pub use ticket::{Settled, Ticket};
 
-use crate::{clock::now_ms, identity::Principal};
+use crate::{clock::now_ms, event::Door, identity::Principal};
 use charge::Charge;
 use circuits::Circuits;
 use plan::{Plan, Plans};
@@ -44,6 +44,8 @@ pub struct Asked<'a> {
     pub tool: &'a Tool,
     /// The name it was called by; what selectors in the settings may speak of.
     pub exposed: &'a str,
+    /// The door it came through: over the JSON API callers name sessions as they like.
+    pub door: Door,
     /// Whose call.
     pub principal: &'a Principal,
     /// The class of credentials it is made with, where calls of one source are made with several: they do not share
@@ -99,12 +101,16 @@ impl Admission {
         self.inner.plans.store(Arc::new(Plans::new(settings, Some(&before))));
     }
 
-    /// What [`Asked::digest`] is to be: `plain`, the digest of the whole arguments, unless the settings name arguments
-    /// that do not make a difference.
+    /// What [`Asked::digest`] is to be: of what the arguments mean, so that no other spelling of a number makes another
+    /// call, and without those that the settings say make no difference. `plain` is the digest of their text.
     pub fn digest(&self, arguments: &RawValue, plain: ContentHash) -> ContentHash {
         let plans = self.inner.plans.load();
         let volatile = &plans.settings().repeat.volatile;
-        if volatile.is_empty() { plain } else { args::canonical::digest_without(arguments, volatile) }
+        if volatile.is_empty() {
+            args::canonical::equivalent_digest_from(arguments, plain)
+        } else {
+            args::canonical::equivalent_digest_without(arguments, volatile)
+        }
     }
 
     /// Lets a call in, in this order: guard against repetition, rates, circuit of the source, circuit of the tool,

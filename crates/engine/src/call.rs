@@ -148,7 +148,7 @@ async fn stages(
     }
     pipeline.observe_before(&call).await;
     let ran = invoke::invoke(engine, in_force, request, &target, arguments, admitted.deadline, state).await;
-    admit::settle(engine, in_force, ticket, &ran, state).await;
+    admit::settle(engine, in_force, ticket, &admitted, &ran, state).await;
     let ended = match ran {
         Ok(result) => {
             let result = background::suspended(engine, request, &tool, result, state).await;

@@ -3,7 +3,10 @@
 use tokio::time::Instant;
 use toolcrib_core::{ContentHash, ToolResult, permission::Assessment};
 
-use super::{Progressing, Stop, approve::Leave};
+use super::{
+    Progressing, Stop,
+    approve::{Admitted, Leave},
+};
 use crate::{
     admit::{Asked, Settled, Ticket},
     backend::InvokeError,
@@ -21,6 +24,7 @@ pub(super) async fn admit(
     let asked = Asked {
         tool: &leave.target.tool,
         exposed: &leave.target.exposed,
+        door: state.door,
         principal: leave.principal,
         credentials: None,
         digest: admission.digest(&leave.arguments.raw, digest),
@@ -41,6 +45,7 @@ pub(super) async fn settle(
     engine: &Engine,
     in_force: &InForce,
     ticket: Ticket,
+    admitted: &Admitted,
     ran: &Result<ToolResult, InvokeError>,
     state: &mut Progressing,
 ) {
@@ -50,6 +55,9 @@ pub(super) async fn settle(
                 state.evidence.output.unwrap_or_else(|| ContentHash::of_bytes(result.raw().get().as_bytes()));
             if result.is_error() { Settled::ToolError { result_digest } } else { Settled::Answered { result_digest } }
         }
+        // A caller that gives the tool less time than the operator does learns nothing about the tool, and must not be able
+        // to switch it off for everybody.
+        Err(error) if admitted.shortened && is_for_want_of_time(error, admitted.deadline) => Settled::Neutral,
         // What circuits remember is told to models and is in the journal.
         Err(error) => match Settled::of_error(error) {
             Settled::Fault(text) => Settled::Fault(in_force.mask_text(&text).into_owned()),
@@ -61,6 +69,18 @@ pub(super) async fn settle(
         state.say(&note);
     }
     tell_changes(engine).await;
+}
+
+/// Whether the call brought nothing because its time was over.
+fn is_for_want_of_time(error: &InvokeError, deadline: Instant) -> bool {
+    match error {
+        InvokeError::TimedOut(_) => true,
+        // Backends that stop at the deadline may call it by another name.
+        InvokeError::Unavailable(_) | InvokeError::Unknown(_) => Instant::now() >= deadline,
+        InvokeError::Broken(_) | InvokeError::BadAnswer(_) | InvokeError::Refused { .. } | InvokeError::Cancelled => {
+            false
+        }
+    }
 }
 
 /// Circuits that opened or closed go into the journal.

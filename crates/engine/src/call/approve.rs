@@ -38,7 +38,11 @@ pub(super) struct Leave<'c> {
 /// What is known of a call that has leave.
 pub(super) struct Admitted {
     pub(super) deadline: Instant,
+    /// Whether the caller gave the tool less time than the operator does.
+    pub(super) shortened: bool,
     pub(super) digest: ContentHash,
+    /// Of what the arguments mean, for whatever keeps a call from running twice.
+    pub(super) equivalent: ContentHash,
     pub(super) assessment: Arc<Assessment>,
     pub(super) principal: Principal,
 }
@@ -51,7 +55,8 @@ impl Leave<'_> {
         state.evidence.arguments = Some(digest);
         for _ in 0..ROUNDS {
             let used = self.allowed(&decision, &assessment, digest, state).await?;
-            let deadline = Instant::now() + self.time();
+            let (time, shortened) = self.time();
+            let deadline = Instant::now() + time;
             let ticket = admit::admit(self, &assessment, digest, deadline, state).await?;
             // Before the approval is taken: a call that comes too soon must not use it up.
             let question = self.question(&assessment, state);
@@ -81,7 +86,8 @@ impl Leave<'_> {
                 counted.keep();
             }
             let principal = self.principal.clone();
-            return Ok((ticket, Admitted { deadline, digest, assessment, principal }));
+            let equivalent = canonical::equivalent_digest_from(&self.arguments.raw, digest);
+            return Ok((ticket, Admitted { deadline, shortened, digest, equivalent, assessment, principal }));
         }
         Err(Stop::denied(&self.target.exposed, "other calls used up every approval that was given")
             .because("every approval was used by another call"))
@@ -120,8 +126,8 @@ impl Leave<'_> {
         }
     }
 
-    /// The time the tool has, from now on: the operator's, and less where the caller wants less.
-    fn time(&self) -> Duration {
+    /// The time the tool has, from now on: the operator's, and less where the caller wants less; and whether it does.
+    fn time(&self) -> (Duration, bool) {
         let limits = &self.in_force.settings.limits;
         let groups = &self.in_force.settings.permissions.groups;
         let (tool, exposed) = (&self.target.tool, &self.target.exposed);
@@ -136,7 +142,7 @@ impl Leave<'_> {
                 _ => limits.default_timeout,
             })
             .min(limits.max_timeout);
-        self.request.timeout.map_or(most, |wanted| wanted.min(most))
+        self.request.timeout.map_or((most, false), |wanted| (wanted.min(most), wanted < most))
     }
 
     /// By whose leave the call runs; the use of an approval is still to be taken.

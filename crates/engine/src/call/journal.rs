@@ -132,7 +132,8 @@ fn claim(
     if let Some(key) = &request.idempotency_key {
         return Some(own_claim(journal, request, key, tool, admitted.digest));
     }
-    let digest = call_digest(tool, admitted.digest);
+    // Another spelling of a number is no other call.
+    let digest = call_digest(tool, admitted.equivalent);
     let owner = crate::results::owner(&request.scope);
     // Whoever was asked and said yes once more means once more.
     if state.approved_once {

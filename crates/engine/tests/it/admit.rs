@@ -19,7 +19,7 @@ use toolcrib_core::{
     selector::Selector,
 };
 use toolcrib_engine::{
-    InvokeError, Outcome, Principal,
+    Door, InvokeError, Outcome, Principal,
     admit::{
         Admission, AdmissionSettings, Asked, BreakerRule, Concurrency, ConcurrencyRule, RatePer, RateRule, Refused,
         RepeatSettings, Settled, Ticket,
@@ -61,6 +61,7 @@ struct Call<'a> {
     session: Option<&'a str>,
     arguments: Option<&'a str>,
     credentials: Option<&'a str>,
+    door: Door,
     effect: Effect,
     within: Duration,
 }
@@ -72,6 +73,7 @@ const ECHO: Call<'static> = Call {
     session: Some("1"),
     arguments: None,
     credentials: None,
+    door: Door::Bridge,
     effect: Effect::Mutating,
     within: Duration::from_mins(1),
 };
@@ -95,6 +97,7 @@ impl World {
             .admit(Asked {
                 tool: &tool(call.source, call.tool),
                 exposed: call.tool,
+                door: call.door,
                 principal: &principal(call.user, call.session),
                 credentials: call.credentials,
                 digest: call.arguments.map_or_else(|| digest(&number.to_string()), digest),
@@ -403,6 +406,34 @@ fn rates_count_what_they_say_together() {
     check(RatePer::Tool, "a@u/1 +59999 a@u/1 a@u/1 +1 a@u/1 a@u/1", "rrtrt");
 }
 
+/// Over the JSON API a caller names its sessions as it likes.
+#[test]
+fn sessions_that_a_caller_makes_up_gain_it_a_bounded_number_of_calls() {
+    paused(async {
+        let rule = RateRule { pattern: select("*"), per: RatePer::Session, limit: 1, window_ms: 60_000 };
+        let world = World::new(AdmissionSettings { rates: vec![rule], ..AdmissionSettings::default() });
+        let session = async |door, user, number: u32| {
+            let session = number.to_string();
+            world.run(Call { door, user, session: Some(&session), ..ECHO }, "ok").await == "ran"
+        };
+        let many = async |door, user| {
+            let mut ran = 0;
+            for number in 0..200 {
+                ran += u32::from(session(door, user, number).await);
+            }
+            ran
+        };
+        assert_eq!(many(Door::Http, "ann").await, 65, "64 sessions, and one for all further ones");
+        assert_eq!(many(Door::Http, "bob").await, 65, "others have their own");
+        assert_eq!(many(Door::Direct, "cid").await, 200, "elsewhere sessions are the gateway's own");
+        world.pass(59_000);
+        assert!(!session(Door::Http, "ann", 3).await);
+        world.pass(2_000);
+        assert!(session(Door::Http, "ann", 3).await);
+        assert!(session(Door::Http, "ann", 1_000).await);
+    });
+}
+
 #[test]
 fn a_used_up_rate_is_a_hard_denial_that_says_when() {
     paused(async {
@@ -554,6 +585,7 @@ fn waiting_ends_with_the_deadline_the_limit_a_full_queue_or_a_cancellation() {
         let asked = Asked {
             tool: &tool,
             exposed: "echo",
+            door: Door::Direct,
             principal: &who,
             credentials: None,
             digest: digest("x"),
@@ -736,6 +768,10 @@ fn volatile_arguments_make_no_difference() {
     check(&[], r#"{"q":1,"request_id":"a"}"#, r#"{"q":1,"request_id":"b"}"#, false);
     check(&["request_id"], r#"{"q":1,"request_id":"a"}"#, r#"{"q":1,"request_id":"b"}"#, true);
     check(&["request_id"], r#"{"q":1,"request_id":"a"}"#, r#"{"q":2,"request_id":"a"}"#, false);
+    for same in ["1.0", "10e-1"] {
+        check(&[], r#"{"q":1}"#, &format!(r#"{{"q":{same}}}"#), true);
+        check(&["id"], r#"{"q":1}"#, &format!(r#"{{"q":{same},"id":2}}"#), true);
+    }
     check(&["request_id"], r#"{"q":{"request_id":"a"}}"#, r#"{"q":{"request_id":"b"}}"#, false);
 }
 

@@ -26,7 +26,7 @@ fn state(rig: &Rig) -> BreakerState {
 #[track_caller]
 fn check_six(act: &Act, want: Outcome, want_entered: usize, recover: bool) {
     paused(async {
-        let mut setup = Setup::default();
+        let mut setup = Setup::default().with(|settings| settings.limits.default_timeout = 100 * MS);
         if recover {
             setup = setup.hook("saves", Stage::Transform, |hook| {
                 hook.on_error = |_| Said::Is(OnError::Recover(ToolResult::text("saved")));
@@ -35,9 +35,7 @@ fn check_six(act: &Act, want: Outcome, want_entered: usize, recover: bool) {
         let rig = setup.build().await;
         rig.tools.order("write", vec![act.clone(); 6]);
         for at in 0..6 {
-            let mut request = request("s__write", &json!({"n": at}));
-            request.timeout = Some(100 * MS);
-            let report = rig.run(request).await;
+            let report = rig.run(request("s__write", &json!({"n": at}))).await;
             let want = if at < want_entered { want } else { Outcome::Unavailable };
             assert_eq!(report.outcome, want, "{act:?}, call {at}: {}", text(&report));
             assert_eq!(report.attempts, u32::from(at < want_entered), "{act:?}, call {at}");
@@ -77,6 +75,27 @@ fn o36_o38_o40_o44_faults_open_a_circuit_at_the_fourth_call_and_answers_do_not()
     check_six(&Act::Fail, Outcome::ToolError, 6, false);
     check_six(&Act::Refuse, Outcome::ToolError, 6, false);
     check_six(&Act::Say("fine"), Outcome::Ok, 6, false);
+}
+
+/// Otherwise any caller could switch a tool off for everybody by giving it no time.
+#[test]
+fn running_out_of_the_callers_own_time_says_nothing_about_the_tool() {
+    #[track_caller]
+    fn check(callers: u32, operators: u32, want: BreakerState) {
+        paused(async {
+            let rig = Setup::default().with(|settings| settings.limits.default_timeout = operators * MS).build().await;
+            rig.tools.order("write", vec![Act::Hangs; 4]);
+            for at in 0..4 {
+                let mut request = request("s__write", &json!({"n": at}));
+                request.timeout = Some(callers * MS);
+                rig.run(request).await;
+            }
+            assert_eq!(state(&rig), want, "{callers} ms of {operators} ms");
+        });
+    }
+    check(100, 200, BreakerState::Closed);
+    check(200, 200, BreakerState::Open);
+    check(300, 200, BreakerState::Open);
 }
 
 #[test]
