@@ -3,6 +3,7 @@
 
 mod budget;
 mod edit;
+mod form;
 mod output;
 mod sanitize;
 mod slice;
@@ -13,6 +14,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json, value::RawValue};
 
 pub use budget::{TurnBudget, result_chars};
+pub use form::in_form;
 pub use output::{append_note, check_output, ensure_text, is_nothing, nothing_returned, whole_text, with_warning};
 pub use sanitize::sanitize_text;
 pub use slice::{SliceError, SliceQuery, read_slice};
@@ -23,10 +25,19 @@ use crate::ToolResult;
 /// Content blocks of one result; more are over the budget whatever they hold (T16 of the security reference).
 const BLOCKS: usize = 1_000;
 
+/// Entries that a notice names as left out, and characters of their names.
+const NAMED: usize = 10;
+const NAME: usize = 80;
+/// Characters beside the text of text blocks that no budget counts: the frames of blocks, `_meta`, short names and
+/// addresses. What is beyond counts like text.
+const BESIDE: usize = 4_096;
+
 /// The budget of one result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapeLimits {
-    /// Characters of text over all blocks, and of the structured content, each. Default 100,000.
+    /// Characters of text over all blocks with whatever else there is to read (names and addresses of links, texts of
+    /// resources, `_meta`, unknown entries; not the data of images, audio and binary resources), and of the structured
+    /// content, each. Default 100,000.
     pub max_chars: usize,
     /// Characters of text in the preview of a result that is over. Default 1,500.
     pub preview_chars: usize,
@@ -55,13 +66,63 @@ struct Block<'a> {
     kind: Option<Value>,
     #[serde(default, borrow)]
     text: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    data: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    resource: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Resource<'a> {
+    #[serde(default, borrow)]
+    blob: Option<&'a RawValue>,
+}
+
+/// A block as written.
+struct Piece<'a> {
+    raw: &'a RawValue,
+    /// The text, of a text block.
+    text: Option<String>,
+    /// Characters beside that text and beside data that nobody reads.
+    beside: usize,
+}
+
+impl<'a> Piece<'a> {
+    fn of(raw: &'a RawValue) -> Self {
+        let all = chars(raw);
+        // What cannot be taken apart (a key given twice) counts whole.
+        let Ok(block) = serde_json::from_str::<Block<'_>>(raw.get()) else {
+            return Self { raw, text: None, beside: all };
+        };
+        let kind = block.kind.as_ref().and_then(Value::as_str).unwrap_or_default();
+        let text = block.text.filter(|_| kind == "text");
+        let decoded = text.and_then(|text| serde_json::from_str::<String>(text.get()).ok());
+        let blob = || {
+            let resource: Resource<'a> = serde_json::from_str(block.resource?.get()).ok()?;
+            resource.blob
+        };
+        let skipped = match kind {
+            "text" => text.filter(|_| decoded.is_some()),
+            "image" | "audio" => block.data,
+            "resource" => blob(),
+            _ => None,
+        };
+        let skipped = skipped.filter(|value| value.get().starts_with('"')).map_or(0, chars);
+        Self { raw, text: decoded, beside: all - skipped }
+    }
+}
+
+fn chars(raw: &RawValue) -> usize {
+    raw.get().chars().count()
 }
 
 /// A result taken apart, everything as written.
 struct Parts<'a> {
     entries: IndexMap<String, &'a RawValue>,
-    blocks: Vec<(&'a RawValue, Option<String>)>,
+    blocks: Vec<Piece<'a>>,
     structured_chars: usize,
+    /// Characters of entries that are neither content nor structured content.
+    other_chars: usize,
 }
 
 impl<'a> Parts<'a> {
@@ -69,28 +130,35 @@ impl<'a> Parts<'a> {
         let entries: IndexMap<String, &RawValue> = serde_json::from_str(result.raw().get()).unwrap_or_default();
         let list = |raw: &&'a RawValue| serde_json::from_str::<Vec<&'a RawValue>>(raw.get()).unwrap_or_default();
         let blocks = entries.get("content").map(list).unwrap_or_default();
-        let blocks = blocks.into_iter().map(|raw| (raw, text_of(raw))).collect();
-        let structured_chars = entries.get("structuredContent").map_or(0, |raw| raw.get().chars().count());
-        Self { entries, blocks, structured_chars }
+        let blocks = blocks.into_iter().map(Piece::of).collect();
+        let structured_chars = entries.get("structuredContent").map_or(0, |raw| chars(raw));
+        let is_other = |key: &str, raw: &RawValue| match key {
+            "structuredContent" => false,
+            // Counted by its blocks, if it has any.
+            "content" => !raw.get().starts_with('['),
+            _ => true,
+        };
+        let other = entries.iter().filter(|(key, raw)| is_other(key, raw));
+        let other_chars = other.map(|(key, raw)| key.chars().count() + chars(raw)).sum();
+        Self { entries, blocks, structured_chars, other_chars }
     }
 
     fn text_chars(&self) -> usize {
-        self.blocks.iter().filter_map(|(_, text)| text.as_ref()).map(|text| text.chars().count()).sum()
+        self.blocks.iter().filter_map(|piece| piece.text.as_ref()).map(|text| text.chars().count()).sum()
+    }
+
+    /// Characters to read beside the texts, as far as they count.
+    fn beside_chars(&self) -> usize {
+        let blocks: usize = self.blocks.iter().map(|piece| piece.beside).sum();
+        (blocks + self.other_chars).saturating_sub(BESIDE)
     }
 
     fn is_over(&self, bytes: usize, limits: &ShapeLimits) -> bool {
         bytes > limits.max_bytes
             || self.blocks.len() > BLOCKS
             || self.structured_chars > limits.max_chars
-            || self.text_chars() > limits.max_chars
+            || self.text_chars() + self.beside_chars() > limits.max_chars
     }
-}
-
-/// The text of a text block; other blocks have none.
-fn text_of(block: &RawValue) -> Option<String> {
-    let block: Block<'_> = serde_json::from_str(block.get()).ok()?;
-    let text = block.text.filter(|_| block.kind.is_some_and(|kind| kind == "text"))?;
-    serde_json::from_str(text.get()).ok()
 }
 
 /// Whether a result is over its budget. Cheap for small results: their text is not looked into.
@@ -116,17 +184,28 @@ fn count_blocks(result: &ToolResult) -> usize {
 /// gone.
 ///
 /// The preview is the beginning of the text, cut at the last line break past its middle. Blocks that are not text
-/// (images, audio, resources) stay as they are and do not count as text; they are left out only beyond `max_bytes`.
+/// (images, audio, resources) stay as they are as long as what can be read of them is within `max_chars` beside the text,
+/// and all of them within `max_bytes`; other entries likewise. A result that is not in form is brought into it.
 /// Structured content over the budget is left out of the preview. Everything left out is named in the notice, which is
 /// the last block, and is in the whole.
 pub fn shape(result: &ToolResult, limits: &ShapeLimits, handle: Option<&str>) -> Shaped {
     let bytes = result.raw().get().len();
-    let parts = Parts::of(result);
+    let formed = in_form(result);
+    let parts = Parts::of(formed.as_ref().unwrap_or(result));
     if !parts.is_over(bytes, limits) {
         return Shaped::Untouched;
     }
-    let mut preview =
-        Preview { limits, text_left: None, bytes_left: limits.max_bytes, content: Vec::new(), notes: Vec::new() };
+    let text_chars = parts.text_chars();
+    let shown = if text_chars > limits.max_chars { limits.preview_chars } else { text_chars };
+    let mut preview = Preview {
+        limits,
+        text_left: None,
+        bytes_left: limits.max_bytes,
+        beside_left: limits.max_chars.saturating_sub(shown) + BESIDE,
+        content: Vec::new(),
+        notes: Vec::new(),
+        left_out: 0,
+    };
     let mut top: Vec<(String, String)> = Vec::new();
     for (key, raw) in &parts.entries {
         match key.as_str() {
@@ -135,14 +214,23 @@ pub fn shape(result: &ToolResult, limits: &ShapeLimits, handle: Option<&str>) ->
                 "The structured content ({} characters) is left out here; it is in the whole at /structuredContent.",
                 parts.structured_chars
             )),
-            _ if raw.get().len() > preview.bytes_left => {
-                preview.notes.push(format!("'{}' ({} bytes) is left out here.", sanitize_text(key), raw.get().len()));
+            _ if key != "structuredContent" && !preview.takes(key.chars().count() + chars(raw))
+                || raw.get().len() > preview.bytes_left =>
+            {
+                let name: String = sanitize_text(key).chars().take(NAME).collect();
+                preview.left_out += 1;
+                if preview.left_out <= NAMED {
+                    preview.notes.push(format!("'{name}' ({} bytes) is left out here.", raw.get().len()));
+                }
             }
             _ => {
                 preview.bytes_left -= raw.get().len();
                 top.push((key.clone(), raw.get().to_owned()));
             }
         }
+    }
+    if preview.left_out > NAMED {
+        preview.notes.push(format!("{} more entries are left out here.", preview.left_out - NAMED));
     }
     preview.blocks(&parts);
     let notice = notice(&preview.notes, bytes, handle);
@@ -182,24 +270,37 @@ struct Preview<'l> {
     /// Characters of text still to show; none while all text is shown.
     text_left: Option<usize>,
     bytes_left: usize,
+    /// Characters beside the text still to show.
+    beside_left: usize,
     content: Vec<String>,
     notes: Vec<String>,
+    /// Entries that are left out.
+    left_out: usize,
 }
 
 impl Preview<'_> {
+    /// Takes characters beside the text, if there is room for them.
+    fn takes(&mut self, chars: usize) -> bool {
+        let fits = chars <= self.beside_left;
+        if fits {
+            self.beside_left -= chars;
+        }
+        fits
+    }
+
     fn blocks(&mut self, parts: &Parts<'_>) {
         let chars = parts.text_chars();
         let too_many = parts.blocks.len() > BLOCKS;
         let text_bytes: usize =
-            parts.blocks.iter().filter(|(_, text)| text.is_some()).map(|(raw, _)| raw.get().len()).sum();
+            parts.blocks.iter().filter(|piece| piece.text.is_some()).map(|piece| piece.raw.get().len()).sum();
         if chars > self.limits.max_chars || too_many || text_bytes > self.bytes_left {
             self.text_left = Some(self.limits.preview_chars);
         }
         let mut shown = 0;
         let mut dropped = 0;
-        for (raw, text) in &parts.blocks {
+        for Piece { raw, text, beside } in &parts.blocks {
             let Some(text) = text else {
-                let fits = raw.get().len() <= self.bytes_left && self.content.len() < BLOCKS;
+                let fits = raw.get().len() <= self.bytes_left && self.content.len() < BLOCKS && self.takes(*beside);
                 if fits {
                     self.bytes_left -= raw.get().len();
                     self.content.push(raw.get().to_owned());
@@ -208,19 +309,21 @@ impl Preview<'_> {
                 }
                 continue;
             };
-            let Some(left) = self.text_left else {
-                self.bytes_left = self.bytes_left.saturating_sub(raw.get().len());
-                self.content.push(raw.get().to_owned());
-                continue;
-            };
-            if left == 0 || self.content.len() >= BLOCKS {
+            if self.text_left == Some(0) || self.text_left.is_some() && self.content.len() >= BLOCKS {
                 continue;
             }
+            // What stands beside a text may be more than the text.
+            let whole = if self.takes(*beside) { raw.get().to_owned() } else { edit::text_block(text) };
+            let Some(left) = self.text_left else {
+                self.bytes_left = self.bytes_left.saturating_sub(whole.len());
+                self.content.push(whole);
+                continue;
+            };
             let part = cut(text, left);
             let length = part.chars().count();
             shown += length;
             if part.len() == text.len() {
-                self.content.push(raw.get().to_owned());
+                self.content.push(whole);
                 self.text_left = Some(left - length);
             } else {
                 self.content.push(json!({"type": "text", "text": part}).to_string());
@@ -230,7 +333,7 @@ impl Preview<'_> {
         }
         if self.text_left.is_some() {
             let lines: usize =
-                parts.blocks.iter().filter_map(|(_, text)| text.as_ref()).map(|text| text.lines().count()).sum();
+                parts.blocks.iter().filter_map(|piece| piece.text.as_ref()).map(|text| text.lines().count()).sum();
             self.notes.insert(0, format!("Shown: the first {shown} of {chars} characters of text ({lines} lines)."));
         }
         if dropped > 0 {

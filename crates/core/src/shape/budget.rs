@@ -81,10 +81,11 @@ impl TurnBudget {
     }
 }
 
-/// Characters of a result that count for a budget: its text, or the structured content where there is more of that.
+/// Characters of a result that count for a budget: its text and whatever else there is to read beyond the usual, or the
+/// structured content where there is more of that.
 pub fn result_chars(result: &ToolResult) -> usize {
     let parts = Parts::of(result);
-    parts.text_chars().max(parts.structured_chars)
+    (parts.text_chars() + parts.beside_chars()).max(parts.structured_chars)
 }
 
 #[cfg(test)]

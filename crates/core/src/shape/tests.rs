@@ -108,6 +108,51 @@ fn a_result_over_the_bytes_loses_what_does_not_fit() {
     assert!(cut["content"].as_array().unwrap().len() <= BLOCKS + 1);
 }
 
+/// Whatever there is to read counts, wherever it stands.
+#[test]
+fn no_text_goes_past_the_budget_under_another_name() {
+    let long = "x".repeat(3_000_000);
+    let limits = ShapeLimits { max_bytes: 8 * 1024 * 1024, ..ShapeLimits::default() };
+    let short = json!({"type": "text", "text": "short"});
+    for value in [
+        json!({"content": long}),
+        json!({"content": [long]}),
+        json!({"content": [short], "_meta": {"a": long}}),
+        json!({"content": [short], "more": [long]}),
+        json!({"content": [short], (long.as_str()): 1}),
+        json!({"content": [short, {"type": "resource_link", "uri": format!("x:{long}"), "name": "n"}]}),
+        json!({"content": [short, {"type": "resource_link", "uri": "x:y", "name": long}]}),
+        json!({"content": [short, {"type": "resource", "resource": {"uri": "x:y", "text": long}}]}),
+        json!({"content": [short, {"type": "odd", "data": long}]}),
+        json!({"content": [short, {"type": "image", "data": "AA==", "mimeType": long}]}),
+        json!({"content": [short, {"type": "image", "data": [long]}]}),
+        json!({"content": [{"type": "text", "text": "short", "annotations": {"a": long}}]}),
+        json!({"content": vec![json!({"type": "resource_link", "uri": "x".repeat(1_000)}); 900]}),
+    ] {
+        let result = result(&value);
+        assert!(is_over(&result, &limits) && result_chars(&result) > 500_000);
+        let Shaped::Cut(cut) = shape(&result, &limits, Some("r-1")) else { panic!("it must be cut") };
+        let (text, shown) = (cut.raw().get(), cut.to_value());
+        assert!(text.chars().count() < limits.max_chars + 2 * BESIDE, "{}", text.len());
+        assert!(text.contains("handle 'r-1'"));
+        assert!(
+            shown["content"].as_array().unwrap().len() < 2
+                || text.contains("short")
+                || text.contains("x:")
+                || text.contains("xxx")
+        );
+    }
+    // Data is no text.
+    for value in [
+        json!({"content": [{"type": "image", "data": long, "mimeType": "image/png"}]}),
+        json!({"content": [{"type": "audio", "data": long, "mimeType": "audio/wav"}]}),
+        json!({"content": [{"type": "resource", "resource": {"uri": "x:y", "blob": long}}]}),
+    ] {
+        let result = result(&value);
+        assert!(!is_over(&result, &limits) && result_chars(&result) == 0);
+    }
+}
+
 fn slice(whole: &str, query: SliceQuery<'_>) -> String {
     read_slice(whole, &query).unwrap()
 }

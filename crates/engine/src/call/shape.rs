@@ -26,7 +26,7 @@ pub(super) async fn shape(
     target: &Target,
     result: ToolResult,
 ) -> ToolResult {
-    let mut result = result;
+    let mut result = shape::in_form(&result).unwrap_or(result);
     if !result.is_error() && result.raw().get().len() < SMALL && is_bare(&result) {
         result = shape::nothing_returned(&target.exposed);
     }
