@@ -1,10 +1,10 @@
 //! Hosts and URLs in arguments.
 //!
 //! Hosts are read as browsers read them (WHATWG, through the `url` crate): user names before `@`, trailing dots, case
-//! and international names make no difference. A text that other readers understand differently (a backslash, blanks,
+//! and international names make no difference, and neither does an IPv4 address inside an IPv6 one. A text that other readers understand differently (a backslash, blanks,
 //! a user name) is never good enough for letting a call through.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, net::Ipv6Addr, str::FromStr};
 
 use serde_json::Value;
 use url::{Host, Url};
@@ -73,8 +73,24 @@ impl fmt::Display for HostRule {
     }
 }
 
+/// A host in the form in which hosts are compared. An IPv4 address that is written as an IPv6 one (`::ffff:10.0.0.1`) is
+/// what it leads to.
 fn plain(host: &str) -> String {
-    host.trim_end_matches('.').to_lowercase()
+    let inner = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let mapped = inner.and_then(|text| text.parse::<Ipv6Addr>().ok()).and_then(|address| address.to_ipv4_mapped());
+    mapped.map_or_else(|| host.trim_end_matches('.').to_lowercase(), |address| address.to_string())
+}
+
+/// The host of a URL, read as in a web address whatever the scheme: other schemes leave it as written.
+fn host_of(url: &Url) -> Option<String> {
+    let written = url.host_str().filter(|host| !host.is_empty())?;
+    let read = Url::parse(&format!("https://{written}/")).ok();
+    Some(read.as_ref().and_then(Url::host_str).unwrap_or(written).to_owned())
+}
+
+/// Schemes of addresses that a rule may let through.
+fn is_web(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https" | "ws" | "wss")
 }
 
 impl HostRule {
@@ -91,9 +107,15 @@ impl HostRule {
         }
     }
 
-    /// Whether the rule means this URL; only `http` and `https` ever are.
+    /// Whether the rule means this URL, whatever its scheme: for rules that deny or ask.
     pub fn matches(&self, url: &Url) -> bool {
-        matches!(url.scheme(), "http" | "https") && url.host_str().is_some_and(|host| self.matches_host(host))
+        host_of(url).is_some_and(|host| self.matches_host(&host))
+    }
+
+    /// Whether the rule means this URL and its scheme is one of the web's (`http`, `https`, `ws`, `wss`): for rules that
+    /// let through.
+    pub fn allows(&self, url: &Url) -> bool {
+        is_web(url) && self.matches(url)
     }
 
     /// For a rule that lets through: whether the call has URLs, all of them are what the rule means, and none can be
@@ -113,6 +135,9 @@ impl HostRule {
 pub struct UrlArguments {
     /// Those that can be read, of any scheme.
     pub urls: Vec<Url>,
+    /// Arguments that name a host without being an address (`host: "example.com"`), as the address `https://HOST/`. They
+    /// count for rules that deny or ask; beside addresses, a rule that lets through has to mean those with a dot as well.
+    pub names: Vec<Url>,
     /// Whether there is one that cannot be read, or that other readers may read otherwise, or the arguments were too
     /// deep or too many.
     pub unclear: bool,
@@ -121,8 +146,14 @@ pub struct UrlArguments {
 impl UrlArguments {
     pub(super) fn matches(&self, side: Side, hit: &dyn Fn(&Url) -> bool) -> Match {
         match side {
-            Side::Grant => Match::from_bool(!self.unclear && !self.urls.is_empty() && self.urls.iter().all(hit)),
-            Side::Restrict if self.urls.iter().any(hit) => Match::Yes,
+            Side::Grant => {
+                // A name without a dot need not be a host.
+                let names =
+                    self.names.iter().filter(|url| url.host_str().is_some_and(|host| host.contains(['.', ':'])));
+                let all = self.urls.iter().all(|url| is_web(url) && hit(url)) && { names }.all(hit);
+                Match::from_bool(!self.unclear && !self.urls.is_empty() && all)
+            }
+            Side::Restrict if self.urls.iter().chain(&self.names).any(hit) => Match::Yes,
             Side::Restrict if self.unclear => Match::Uncertain,
             Side::Restrict => Match::No,
         }
@@ -147,17 +178,69 @@ pub fn is_url_name(name: &str) -> bool {
     )
 }
 
-/// Collects the URLs of a call: every text that starts with `http:` or `https:`, at any depth, and every argument named
-/// like a URL (read with `https://` in front when it has no scheme).
+/// Whether an argument of that name is a host, when its value is one.
+fn is_host_name(name: &str) -> bool {
+    matches!(
+        plain_name(name).as_str(),
+        "host"
+            | "hosts"
+            | "hostname"
+            | "hostnames"
+            | "domain"
+            | "domains"
+            | "domainname"
+            | "fqdn"
+            | "server"
+            | "servers"
+            | "servername"
+            | "webhook"
+            | "webhooks"
+            | "endpoints"
+            | "remotehost"
+            | "ip"
+            | "ipaddress"
+            | "proxy"
+            | "origin"
+    )
+}
+
+/// Schemes whose address is another address; readers open what is inside.
+const AROUND: [&str; 7] = ["blob:", "view-source:", "filesystem:", "feed:", "jar:", "url:", "wyciwyg:"];
+
+fn starts_with(text: &str, start: &str) -> bool {
+    text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
+}
+
+/// Whether a text is an address by its look: `http:` and its like, or any scheme with two slashes.
+fn looks_like_url(text: &str) -> bool {
+    let scheme = text.split_once("://").is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    });
+    scheme || ["http:", "https:", "ws:", "wss:", "ftp:"].iter().any(|start| starts_with(text, start))
+}
+
+/// Collects the URLs of a call: every text that starts with a scheme (`https:`, `ws:`, `ftp:`, any with `://`), at any
+/// depth, and every argument named like a URL (read with `https://` in front when it has no scheme). An address around
+/// another (`blob:`, `view-source:`) is the inner one, and unclear.
 pub fn collect_urls(arguments: &Value) -> UrlArguments {
     let mut found = UrlArguments::default();
     let complete = texts(arguments, &mut |key, text| {
         // Browsers drop these, other readers do not.
-        let trimmed = text.trim_matches(|c: char| c <= ' ');
-        let web = ["http:", "https:"]
-            .iter()
-            .any(|scheme| trimmed.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
-        if !web && (trimmed.is_empty() || !is_url_name(key)) {
+        let mut trimmed = text.trim_matches(|c: char| c <= ' ');
+        while let Some(around) = AROUND.iter().find(|around| starts_with(trimmed, around)) {
+            let inner = &trimmed[around.len()..];
+            // `url: x` in a text about something else.
+            if !looks_like_url(inner) && !AROUND.iter().any(|around| starts_with(inner, around)) {
+                break;
+            }
+            found.unclear = true;
+            trimmed = inner;
+        }
+        if !looks_like_url(trimmed) && (trimmed.is_empty() || !is_url_name(key)) {
+            if is_host_name(key) {
+                found.names.extend(bare_host(trimmed));
+            }
             return;
         }
         let url = match Url::parse(trimmed) {
@@ -179,6 +262,23 @@ pub fn collect_urls(arguments: &Value) -> UrlArguments {
     });
     found.unclear |= !complete;
     found
+}
+
+/// A host as an address, without the user, port and path that may stand beside it.
+fn bare_host(text: &str) -> Option<Url> {
+    let text = text.trim_start_matches(['/', '\\']);
+    let text = text.split(['/', '\\', '?', '#']).next()?;
+    let text = text.rsplit('@').next()?;
+    if text.parse::<Ipv6Addr>().is_ok() {
+        return Url::parse(&format!("https://[{text}]/")).ok();
+    }
+    let host = match text.strip_prefix('[') {
+        Some(rest) => format!("[{}]", rest.split(']').next()?),
+        None => text.split(':').next()?.to_owned(),
+    };
+    // More than a name: a sentence, a list.
+    let one = !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c == ',' || c == '%');
+    one.then(|| Url::parse(&format!("https://{host}/")).ok()).flatten()
 }
 
 fn looks_like_port(path: &str) -> bool {

@@ -35,7 +35,7 @@ impl Policy for HostPolicy {
 
     fn evaluate<'a>(&'a self, question: &'a Question<'a>) -> Evaluation<'a> {
         let found = collect_urls(question.arguments);
-        if found.urls.is_empty() && !found.unclear {
+        if found.urls.is_empty() && found.names.is_empty() && !found.unclear {
             return Evaluation::Ready(Verdict::Abstain);
         }
         let mut uncertain = None;
@@ -49,10 +49,12 @@ impl Policy for HostPolicy {
             }
         }
         if let Some(allow) = &self.0.allow {
-            if !found.urls.iter().all(|url| allow.iter().any(|rule| rule.matches(url))) {
+            let allowed = |url: &_| allow.iter().any(|rule| rule.allows(url));
+            if !found.urls.iter().all(allowed) {
                 return deny(true, "permissions.hosts.allow".into(), "an address leads to a host that is not allowed");
             }
-            if found.unclear {
+            // A name may be a host, or a word.
+            if found.unclear || !found.names.iter().all(allowed) {
                 uncertain = Some("permissions.hosts.allow".into());
             }
         }
