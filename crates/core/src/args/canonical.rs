@@ -60,7 +60,7 @@ fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
     let odd = |pair: &[u8]| match (pair[0], pair[1]) {
         (digit, b'.' | b'e' | b'E') => digit.is_ascii_digit(),
-        (b'-', b'0') | (b'\\', b'u') | (b'0', b'0') => true,
+        (b'-' | b'0', b'0') | (b'\\', b'u') => true,
         _ => false,
     };
     text.is_ascii() && !bytes.windows(2).any(odd)

@@ -363,7 +363,7 @@ pub(super) fn of(name: &str, words: &[Word]) -> Vec<(usize, Use)> {
     // Versions: python3.12, lua5.4.
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
     let is = |program: &&str| **program == *name || **program == *plain;
-    for row in TABLE.iter().filter(|row| row.programs.iter().any(|program| is(&program))) {
+    for row in TABLE.iter().filter(|row| row.programs.iter().any(is)) {
         if !row.sub.is_empty() && !words.iter().skip(1).any(|word| word.text == row.sub) {
             continue;
         }

@@ -344,11 +344,16 @@ pub(super) fn build(mut command: SimpleCommand, depth: usize, state: &mut State)
         "find" | "fd" | "fdfind" => execs(&mut command, depth, state),
         _ => {
             let arguments = &command.words[1..];
-            let code = code_options(&name).is_some_and(|options| {
+            let mut code = false;
+            if let Some(options) = code_options(&name) {
                 // Without a script to run it reads its standard input.
-                arguments.iter().all(|word| word.text.starts_with('-') && word.text != "--version")
-                    || arguments.iter().any(|word| options.iter().any(|option| is_option(&word.text, option)))
-            });
+                let input = arguments.iter().all(|word| word.text.starts_with('-') && word.text != "--version");
+                let given = arguments.iter().any(|word| options.iter().any(|option| is_option(&word.text, option)));
+                if input && !given {
+                    command.reach.push((0, reach::Use::Runs));
+                }
+                code = input || given;
+            }
             command.opaque = code || RUNNERS.contains(&name.as_str());
         }
     }
@@ -474,6 +479,7 @@ fn shell(command: &mut SimpleCommand, depth: usize, state: &mut State) {
                 script |= text.starts_with('-') && letters.contains('c');
                 if letters.contains('s') {
                     command.opaque = true;
+                    command.reach.push((0, reach::Use::Runs));
                 }
                 if letters.contains(['o', 'O']) {
                     at += 1;
@@ -494,7 +500,10 @@ fn shell(command: &mut SimpleCommand, depth: usize, state: &mut State) {
             command.inner = reader::script(&text.text, depth + 1, state);
         }
         Some(_) => {}
-        None => command.opaque = true,
+        None => {
+            command.opaque = true;
+            command.reach.push((0, reach::Use::Runs));
+        }
     }
     // Arguments that come later may be the script.
     if command.open_ended {

@@ -62,7 +62,6 @@ fn does(script: &str) -> Option<Use> {
         at += 1;
         let to_line_end = |at: usize| chars[at..].iter().position(|c| *c == '\n').map_or(chars.len(), |n| at + n);
         match letter {
-            'e' => return Some(Use::Runs),
             'w' | 'W' => {
                 writes = Some(Use::Writes);
                 at = to_line_end(at);
@@ -99,6 +98,7 @@ fn does(script: &str) -> Option<Use> {
                     at += 1;
                 }
             }
+            // `e` runs a command; another letter is none that is known.
             _ => return Some(Use::Runs),
         }
     }
