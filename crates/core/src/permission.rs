@@ -23,7 +23,7 @@ mod wildcard;
 pub use command::{CommandRule, Parsed, SimpleCommand, commands_of};
 pub use condition::{Condition, ConditionError, Operator};
 pub use host::{HostRule, HostRuleError, UrlArguments, collect_urls};
-pub use path::{PathArguments, Place, collect_paths, is_within, normalise};
+pub use path::{PathArguments, Place, RealPaths, collect_paths, is_within, normalise};
 pub use pattern::{PatternError, ToolPattern};
 pub use risk::{Assessment, Effect, Risk, RiskRule, classify, dangerous};
 pub use rule::{Rule, RuleMatch, RuleSet, Subject};

@@ -4,13 +4,16 @@ use std::{borrow::Cow, fmt, str::FromStr};
 
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 use super::{
-    Side, WordError,
-    path::{is_path_name, normalise},
+    Match, Side, WordError,
+    path::{collect_paths, is_absolute, is_path_name, may_be_path_name, normalise},
     rule::Subject,
 };
+use crate::json_text;
+
+mod number;
 
 /// How a condition compares. Each has a negation (`not_…`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -83,7 +86,8 @@ impl fmt::Display for Operator {
 ///
 /// Where several values stand (lists, `edits.path` over a list of edits), a rule that allows needs the condition to
 /// hold for every one of them, a rule that denies or asks for one. An argument that is missing or null never satisfies
-/// a condition of an allowing rule, negated or not; for the others it satisfies the negated ones. An argument named like a
+/// a condition of an allowing rule, negated or not; for the others it satisfies the negated ones. A number counts by its
+/// exact value, however it is written; for a rule that denies or asks also by its text, and a text by its value. An argument named like a
 /// path is compared as written and with `..` resolved: both count, in the same way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
@@ -238,57 +242,138 @@ impl Condition {
     }
 
     /// Whether it holds for a rule of that side.
-    pub(super) fn holds(&self, subject: &Subject<'_>, side: Side) -> bool {
-        let values = self.values(subject);
+    pub(super) fn holds(&self, subject: &Subject<'_>, side: Side) -> Match {
+        let Values { texts: values, numbers, unknown } = self.values(subject);
+        // The folder that the value begins with may be a link.
+        let there = self.folder().and_then(|folder| subject.real?.get(&folder)?.map(str::to_owned));
+        let there = there.map(|path| if self.value.ends_with('/') { format!("{path}/") } else { path });
+        let there = there.map(|path| if self.written.case_sensitive { path } else { path.to_lowercase() });
+        let negated = self.written.operator.negated();
         let holds = |value: &Option<Cow<'_, str>>| match value {
-            Some(text) => self.compare(text) != self.written.operator.negated(),
-            None => side == Side::Restrict && self.written.operator.negated(),
+            Some(text) => {
+                let hit =
+                    self.compare(text, &self.value) || there.as_ref().is_some_and(|path| self.compare(text, path));
+                // A tool may take a text for the number it is.
+                let hit = hit
+                    || side == Side::Restrict
+                        && self.written.operator == Operator::Equals
+                        && number::same_value(text, &self.value);
+                hit != negated
+            }
+            None => side == Side::Restrict && negated,
         };
+        let number = |number: &Cow<'_, str>| number::holds(self, number, side);
+        let some = !values.is_empty() || !numbers.is_empty();
         match side {
-            Side::Grant => !values.is_empty() && values.iter().all(holds),
-            Side::Restrict => values.iter().any(holds),
+            Side::Grant => Match::from_bool(!unknown && some && values.iter().all(holds) && numbers.iter().all(number)),
+            Side::Restrict if values.iter().any(holds) || numbers.iter().any(number) => Match::Yes,
+            Side::Restrict if unknown => Match::Uncertain,
+            Side::Restrict => Match::No,
         }
     }
 
-    /// The values the condition speaks of, `None` for a missing one. Never empty, except for empty lists.
-    fn values<'a>(&self, subject: &Subject<'a>) -> Vec<Option<Cow<'a, str>>> {
+    /// Whether it may speak of a path.
+    pub(super) fn may_be_about_paths(&self) -> bool {
+        self.name().is_some_and(|name| is_path_name(name) || may_be_path_name(name))
+    }
+
+    /// The absolute path its value is, if it compares a path with one from the beginning.
+    pub(super) fn folder(&self) -> Option<String> {
+        let from_begin = !matches!(
+            self.written.operator,
+            Operator::Contains | Operator::NotContains | Operator::Matches | Operator::NotMatches
+        );
+        (from_begin && self.may_be_about_paths() && is_absolute(&self.written.value))
+            .then(|| normalise(&self.written.value, None))
+    }
+
+    /// Whether what a relative path starts from matters: `/x/a` may be meant by a mere `a`.
+    fn speaks_of_whole_paths(&self) -> bool {
+        let value = self.written.value.as_str();
+        match self.written.operator {
+            Operator::StartsWith | Operator::NotStartsWith | Operator::Equals | Operator::NotEquals => {
+                is_absolute(value)
+            }
+            Operator::Contains | Operator::NotContains => value.contains('/'),
+            Operator::Matches | Operator::NotMatches => {
+                let relative = value.strip_prefix('^').is_some_and(|rest| rest.starts_with(char::is_alphanumeric));
+                value.contains('/') && !relative
+            }
+        }
+    }
+
+    /// The name of the argument; of an element of a list the list's.
+    fn name(&self) -> Option<&str> {
+        let Place::Path(parts) = &self.place else { return None };
+        parts.iter().rev().find(|part| part.parse::<usize>().is_err()).map(String::as_str)
+    }
+
+    /// The values the condition speaks of.
+    fn values<'a>(&self, subject: &Subject<'a>) -> Values<'a> {
         let parts = match &self.place {
-            Place::Pseudo(pseudo) => return vec![pseudo.value(subject)],
+            Place::Pseudo(pseudo) => return Values { texts: vec![pseudo.value(subject)], ..Values::default() },
             Place::Path(parts) => parts,
         };
-        let mut found = Vec::new();
-        descend(subject.arguments, parts, &mut found);
-        if found.len() > MAX_VALUES {
+        let mut values = Values::default();
+        descend(subject.arguments, subject.raw.map(RawValue::get), parts, &mut values);
+        let Values { texts: mut found, mut numbers, .. } = values;
+        if found.len() > MAX_VALUES || numbers.len() > MAX_VALUES {
             found.truncate(MAX_VALUES);
+            numbers.truncate(MAX_VALUES);
             found.push(None);
         }
-        if found.is_empty() {
+        if found.is_empty() && numbers.is_empty() {
             found.push(None);
         }
-        let path =
-            parts.iter().rev().find(|part| part.parse::<usize>().is_err()).is_some_and(|name| is_path_name(name));
-        if path {
-            let resolved: Vec<_> = found
-                .iter()
-                .flatten()
-                .map(|text| (subject.place.expand(text).unwrap_or_else(|| normalise(text, None)), text))
-                .filter(|(resolved, text)| resolved != *text && !is_same_folder(resolved, text))
-                .map(|(resolved, _)| Some(Cow::Owned(resolved)))
-                .collect();
-            found.extend(resolved);
+        let path = self.name().is_some_and(|name| {
+            is_path_name(name)
+                || may_be_path_name(name) && {
+                    let all = collect_paths(subject.arguments).paths;
+                    found.iter().flatten().any(|text| all.iter().any(|path| path == text))
+                }
+        });
+        if !path {
+            return Values { texts: found, numbers, unknown: false };
         }
-        found
+        let whole = self.speaks_of_whole_paths();
+        let mut unknown = false;
+        let mut resolved = Vec::new();
+        for text in found.iter().flatten() {
+            let full = subject.place.expand(text).unwrap_or_else(|| normalise(text, None));
+            let readings = subject.place.readings(text);
+            unknown |= whole && readings.is_empty();
+            if let Some(real) = subject.real {
+                let cwd = subject.place.cwd.and_then(|cwd| real.get(&normalise(cwd, None))?);
+                let straight = cwd.filter(|_| !whole).map(|cwd| normalise(text, Some(cwd)));
+                for reading in readings {
+                    for spelling in [normalise(&reading, None), reading] {
+                        match real.get(&spelling) {
+                            Some(Some(there)) if there != full && straight.as_deref() != Some(there) => {
+                                resolved.push(there.to_owned());
+                            }
+                            Some(Some(_)) => {}
+                            Some(None) | None => unknown = true,
+                        }
+                    }
+                }
+            }
+            if full != *text && (whole && !is_absolute(text) || !is_same_folder(&full, text)) {
+                resolved.push(full);
+            }
+        }
+        found.extend(resolved.into_iter().map(|path| Some(Cow::Owned(path))));
+        Values { texts: found, numbers, unknown }
     }
 
-    fn compare(&self, text: &str) -> bool {
+    fn compare(&self, text: &str, value: &str) -> bool {
         if let Some(regex) = &self.regex {
             return regex.is_match(text);
         }
         let text = if self.written.case_sensitive { Cow::Borrowed(text) } else { Cow::Owned(text.to_lowercase()) };
         match self.written.operator {
-            Operator::StartsWith | Operator::NotStartsWith => text.starts_with(&self.value),
-            Operator::Contains | Operator::NotContains => text.contains(&self.value),
-            Operator::Equals | Operator::NotEquals => text == self.value.as_str(),
+            Operator::StartsWith | Operator::NotStartsWith => text.starts_with(value),
+            Operator::Contains | Operator::NotContains => text.contains(value),
+            Operator::Equals | Operator::NotEquals => text == value,
             Operator::Matches | Operator::NotMatches => false,
         }
     }
@@ -315,33 +400,64 @@ impl Pseudo {
     }
 }
 
-/// Collects the values at a path. A name in a list goes through its elements.
-fn descend<'a>(value: &'a Value, parts: &[String], found: &mut Vec<Option<Cow<'a, str>>>) {
-    if found.len() > MAX_VALUES {
+/// What a condition speaks of in one call. Something is there, except for empty lists.
+#[derive(Default)]
+struct Values<'a> {
+    /// Texts, and words like `true`; `None` for a missing value.
+    texts: Vec<Option<Cow<'a, str>>>,
+    /// Numbers, as written where that is known.
+    numbers: Vec<Cow<'a, str>>,
+    /// Whether one is a path of which it matters, and cannot be told, where it leads.
+    unknown: bool,
+}
+
+/// Collects the values at a path. A name in a list goes through its elements. `raw` is the same as text, for the digits
+/// of numbers that a value cannot hold.
+fn descend<'a>(value: &'a Value, raw: Option<&'a str>, parts: &[String], found: &mut Values<'a>) {
+    if found.texts.len().max(found.numbers.len()) > MAX_VALUES {
         return;
     }
+    let elements = |items: &'a [Value], parts: &[String], found: &mut Values<'a>| {
+        let texts = raw.map(|raw| (raw, json_text::items(raw, 0)));
+        for (index, item) in items.iter().enumerate() {
+            let raw = texts.as_ref().and_then(|(raw, ranges)| raw.get(ranges.get(index)?.clone()));
+            descend(item, raw, parts, found);
+        }
+    };
     let Some((part, rest)) = parts.split_first() else {
         match value {
-            Value::Null => found.push(None),
-            Value::String(text) => found.push(Some(Cow::Borrowed(text))),
-            Value::Array(items) => items.iter().for_each(|item| descend(item, &[], found)),
-            other => found.push(Some(Cow::Owned(other.to_string()))),
+            Value::Null => found.texts.push(None),
+            Value::String(text) => found.texts.push(Some(Cow::Borrowed(text))),
+            Value::Number(number) => found.numbers.push(number::text(number, raw)),
+            Value::Array(items) => elements(items, &[], found),
+            other => found.texts.push(Some(Cow::Owned(other.to_string()))),
         }
         return;
     };
     match value {
         Value::Object(map) => match map.get(part) {
-            Some(inner) => descend(inner, rest, found),
-            None => found.push(None),
+            Some(inner) => {
+                let text = raw.and_then(|raw| {
+                    // Of a key given twice the last one counts, as in the value.
+                    let members = json_text::members(raw, 0);
+                    let place = members.iter().rev().find(|member| member.key == *part)?.value.clone();
+                    raw.get(place)
+                });
+                descend(inner, text, rest, found);
+            }
+            None => found.texts.push(None),
         },
         Value::Array(items) => match part.parse::<usize>() {
             Ok(index) => match items.get(index) {
-                Some(inner) => descend(inner, rest, found),
-                None => found.push(None),
+                Some(inner) => {
+                    let text = raw.and_then(|raw| raw.get(json_text::items(raw, 0).get(index)?.clone()));
+                    descend(inner, text, rest, found);
+                }
+                None => found.texts.push(None),
             },
-            Err(_) => items.iter().for_each(|item| descend(item, parts, found)),
+            Err(_) => elements(items, parts, found),
         },
-        _ => found.push(None),
+        _ => found.texts.push(None),
     }
 }
 

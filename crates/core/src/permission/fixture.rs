@@ -1,6 +1,6 @@
 //! Tools and calls for the tests of this module.
 
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 
 use super::{Assessment, Place, Subject, classify};
 use crate::{
@@ -38,6 +38,7 @@ pub(super) struct Call {
     pub(super) tool: Tool,
     pub(super) exposed: String,
     pub(super) arguments: Value,
+    pub(super) raw: Option<Box<RawValue>>,
     pub(super) scope: Scope,
     pub(super) groups: Groups,
     pub(super) assessment: Assessment,
@@ -52,7 +53,7 @@ impl Call {
         let assessment = classify(&tool, &exposed, &[], &groups);
         let place = Place { cwd: Some("/work"), home: Some("/home/ada") };
         let scope = Scope { user: Some("ada".into()), tenant: "acme".into(), ..Scope::default() };
-        Self { tool, exposed, arguments, scope, groups, assessment, category: None, place }
+        Self { tool, exposed, arguments, raw: None, scope, groups, assessment, category: None, place }
     }
 
     pub(super) fn subject(&self) -> Subject<'_> {
@@ -60,12 +61,14 @@ impl Call {
             tool: &self.tool,
             exposed: &self.exposed,
             arguments: &self.arguments,
+            raw: self.raw.as_deref(),
             scope: &self.scope,
             groups: &self.groups,
             assessment: &self.assessment,
             category: self.category,
             namespace: Some("shell"),
             place: self.place,
+            real: None,
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Paths in arguments: which arguments are paths, and where a path leads by its text alone.
 //!
-//! Nothing here looks at a disk: symbolic links and the case rules of a file system are the engine's to check.
+//! Nothing here looks at a disk: symbolic links and the case rules of a file system are the engine's to check. What it
+//! found comes back as [`RealPaths`].
+
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -9,7 +12,7 @@ use super::walk::{plain_name, texts};
 /// What relative paths and `~` start from, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place<'a> {
-    /// The working folder, absolute.
+    /// The folder from which the tool itself takes relative paths, absolute.
     pub cwd: Option<&'a str>,
     /// The home folder, absolute.
     pub home: Option<&'a str>,
@@ -47,12 +50,34 @@ const STRONG: &[&str] = &[
 /// Names that mean a path beside one of the others, or in pairs (`source` and `destination` of a move).
 const WEAK: &[&str] = &["source", "destination", "src", "dst", "dest", "from", "to", "root", "cwd", "output", "target"];
 
+/// Where absolute paths lead on the disk, links followed, by the text that was looked up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RealPaths(BTreeMap<String, Option<String>>);
+
+impl RealPaths {
+    /// What is known of a path: `None` if nobody looked, `Some(None)` if it was looked for in vain.
+    pub fn get(&self, path: &str) -> Option<Option<&str>> {
+        self.0.get(path).map(Option::as_deref)
+    }
+}
+
+impl FromIterator<(String, Option<String>)> for RealPaths {
+    fn from_iter<I: IntoIterator<Item = (String, Option<String>)>>(pairs: I) -> Self {
+        Self(pairs.into_iter().collect())
+    }
+}
+
 /// Names of patterns over paths; they count where they climb or are absolute.
 const GLOBS: &[&str] = &["pattern", "glob", "include", "exclude"];
 
 /// Whether an argument of that name (`file_path`, `filePath`) is a path.
 pub fn is_path_name(name: &str) -> bool {
     STRONG.contains(&plain_name(name).as_str())
+}
+
+/// Whether an argument of that name may be a path beside others or in a pair (`source`).
+pub(super) fn may_be_path_name(name: &str) -> bool {
+    WEAK.contains(&plain_name(name).as_str())
 }
 
 /// Whether a tool takes paths, by the names of its arguments.
@@ -87,14 +112,20 @@ pub fn collect_paths(arguments: &Value) -> PathArguments {
     let mut found = PathArguments::default();
     let (mut weak, mut unread, mut keys) = (Vec::new(), false, Vec::new());
     let complete = texts(arguments, &mut |key, text| {
-        if is_file_uri(text) {
+        let name = plain_name(key);
+        if is_file_uri(text, STRONG.contains(&name.as_str())) {
             match file_uri(text) {
-                Some(path) => found.paths.push(path),
+                Some(path) => {
+                    // Without a slash some readers take the path as it stands, others from the root.
+                    if !path.is_empty() && !is_absolute(&path) {
+                        found.paths.push(format!("/{path}"));
+                    }
+                    found.paths.push(path);
+                }
                 None => unread = true,
             }
             return;
         }
-        let name = plain_name(key);
         if STRONG.contains(&name.as_str()) {
             found.paths.push(text.to_owned());
         } else if GLOBS.contains(&name.as_str()) {
@@ -114,8 +145,13 @@ pub fn collect_paths(arguments: &Value) -> PathArguments {
     found
 }
 
-fn is_file_uri(text: &str) -> bool {
-    text.trim_start().get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:/"))
+/// Whether a text is a `file:` URI. One without slashes (`file:etc/passwd`) only where it is one word, or an argument
+/// that is a path: prose begins like that as well.
+fn is_file_uri(text: &str, path: bool) -> bool {
+    let text = text.trim();
+    let Some((scheme, rest)) = text.split_at_checked(5) else { return false };
+    scheme.eq_ignore_ascii_case("file:")
+        && (rest.starts_with(['/', '\\']) || path || !rest.is_empty() && !rest.contains(char::is_whitespace))
 }
 
 /// The path of a `file:` URI: host dropped, query and fragment cut off, percent signs decoded.
@@ -125,6 +161,8 @@ fn file_uri(text: &str) -> Option<String> {
         Some(rest) => &rest[rest.find('/')?..],
         None => rest,
     };
+    // Readers of URIs take one for the other.
+    let path = path.replace('\\', "/");
     let path = path.split(['?', '#']).next()?;
     let bytes = path.as_bytes();
     let (mut out, mut at) = (Vec::with_capacity(bytes.len()), 0);
@@ -223,6 +261,20 @@ impl Place<'_> {
         };
         let full = normalise(&path, self.cwd);
         is_absolute(&full).then_some(full)
+    }
+
+    /// Every absolute path that a tool may take `path` for, with its `..` still there: what a `..` behind a link leads
+    /// to is for the disk to say. `~` is read as the home folder and as a plain name. Empty where one of the readings
+    /// starts from something unknown.
+    pub fn readings(&self, path: &str) -> Vec<String> {
+        let below = |folder: &str| format!("{}/{path}", folder.trim_end_matches('/'));
+        let plain = if is_absolute(path) { Some(path.to_owned()) } else { self.cwd.map(below) };
+        let Some(rest) = path.strip_prefix('~') else { return plain.into_iter().collect() };
+        let home = self.home.filter(|_| rest.is_empty() || rest.starts_with('/'));
+        match (plain, home) {
+            (Some(plain), Some(home)) => vec![plain, format!("{home}{rest}")],
+            _ => Vec::new(),
+        }
     }
 }
 

@@ -307,6 +307,12 @@ impl ToolPattern {
         self.content.as_ref().map_or(Match::Yes, |content| content.check(facts, side))
     }
 
+    /// `Some` if the content is held against the paths of the call, with the folder that its glob begins with, absolute,
+    /// if that is known; else an empty list.
+    pub(super) fn looks_at_paths(&self, facts: &Facts<'_>) -> Option<Vec<String>> {
+        self.content.as_ref().and_then(|content| content.looks_at_paths(facts))
+    }
+
     /// The content as a rule over commands.
     pub(super) fn command(&self) -> Option<&super::CommandRule> {
         self.content.as_ref().and_then(Content::command)

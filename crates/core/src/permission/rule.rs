@@ -1,13 +1,13 @@
 //! Rules, and which of several counts.
 
-use std::{cell::OnceCell, cmp::Reverse, fmt};
+use std::{cell::OnceCell, cmp::Reverse, collections::BTreeSet, fmt};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 use super::{
-    Action, Assessment, CommandRule, Condition, Match, Parsed, PathArguments, Place, Side, ToolPattern, UrlArguments,
-    collect_paths, collect_urls, command, commands_of,
+    Action, Assessment, CommandRule, Condition, Match, Parsed, PathArguments, Place, RealPaths, Side, ToolPattern,
+    UrlArguments, collect_paths, collect_urls, command, commands_of, normalise,
 };
 use crate::{Scope, Tool, selector::Groups};
 
@@ -99,6 +99,8 @@ pub struct Subject<'a> {
     pub exposed: &'a str,
     /// The arguments as they will be sent: repaired and unwrapped.
     pub arguments: &'a Value,
+    /// The same as JSON text, where it is at hand: with all digits of its numbers.
+    pub raw: Option<&'a RawValue>,
     /// Who calls.
     pub scope: &'a Scope,
     /// Groups that patterns may name.
@@ -111,6 +113,9 @@ pub struct Subject<'a> {
     pub namespace: Option<&'a str>,
     /// What relative paths start from.
     pub place: Place<'a>,
+    /// Where the paths that [`RuleSet::to_resolve`] names lead on the disk. `None`: nobody looked, and rules go by the
+    /// text of paths alone.
+    pub real: Option<&'a RealPaths>,
 }
 
 /// What is read out of the arguments at most once a judgement.
@@ -122,7 +127,7 @@ pub(super) struct Facts<'s> {
 }
 
 impl<'s> Facts<'s> {
-    fn new(subject: &'s Subject<'s>) -> Self {
+    pub(super) fn new(subject: &'s Subject<'s>) -> Self {
         Self { subject, command: OnceCell::new(), paths: OnceCell::new(), urls: OnceCell::new() }
     }
 
@@ -159,6 +164,9 @@ impl RuleMatch<'_> {
         format!("rule \"{}\"{origin}{doubt}", self.rule)
     }
 }
+
+/// Most paths of a call that are looked up; where further ones lead counts as unknown.
+const MOST_PATHS: usize = 1_000;
 
 /// A set of rules.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -203,6 +211,35 @@ impl RuleSet {
         self.matching(subject, now_ms).into_iter().min_by_key(|found| Reverse(found.action))
     }
 
+    /// The absolute paths whose real place matters to the rules that may mean the call: those in its arguments and the
+    /// folders that the rules speak of. Usually none, and then the disk need not be looked at.
+    pub fn to_resolve(&self, subject: &Subject<'_>, now_ms: u64) -> BTreeSet<String> {
+        let mut wanted = BTreeSet::new();
+        let facts = Facts::new(subject);
+        let mut concerned = false;
+        for rule in self.rules.iter().filter(|rule| rule.in_force(subject.scope, now_ms)) {
+            if !rule.tool.names(subject.tool, subject.exposed, subject.groups) {
+                continue;
+            }
+            let content = rule.tool.looks_at_paths(&facts);
+            if content.is_none() && !rule.when.iter().any(Condition::may_be_about_paths) {
+                continue;
+            }
+            concerned = true;
+            wanted.extend(content.into_iter().flatten());
+            wanted.extend(rule.when.iter().filter_map(Condition::folder));
+        }
+        if concerned {
+            let folders = [subject.place.cwd, subject.place.home];
+            wanted.extend(folders.into_iter().flatten().map(|folder| normalise(folder, None)));
+            for reading in facts.paths().paths.iter().take(MOST_PATHS).flat_map(|path| subject.place.readings(path)) {
+                wanted.insert(normalise(&reading, None));
+                wanted.insert(reading);
+            }
+        }
+        wanted
+    }
+
     /// All rules that mean a call, the one that counts first. Rules that allow parts of a command line and only
     /// together all of it are there as one: the weakest of them that is needed.
     pub fn matching(&self, subject: &Subject<'_>, now_ms: u64) -> Vec<RuleMatch<'_>> {
@@ -220,7 +257,11 @@ impl RuleSet {
                 Side::Restrict => hit != Match::No,
             };
             let part = side == Side::Grant && !counts && rule.tool.command().is_some();
-            if !(counts || part) || !rule.when.iter().all(|condition| condition.holds(subject, side)) {
+            if !(counts || part) {
+                continue;
+            }
+            let when = rule.when.iter().map(|condition| condition.holds(subject, side)).min().unwrap_or(Match::Yes);
+            if when == Match::No || side == Side::Grant && when != Match::Yes {
                 continue;
             }
             if part {
@@ -229,7 +270,7 @@ impl RuleSet {
                 }
                 continue;
             }
-            let certain = hit == Match::Yes;
+            let certain = hit.min(when) == Match::Yes;
             let action = if !certain && rule.action == Action::Deny { Action::Ask } else { rule.action };
             found.push((index, RuleMatch { rule, action, certain }));
         }

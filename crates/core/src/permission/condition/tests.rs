@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{json, value::RawValue};
 
 use super::*;
 use crate::permission::fixture::{Call, tool};
@@ -10,7 +10,8 @@ fn check(condition: (&str, &str, &str), arguments: &Value, grant: bool, restrict
     let mut call = Call::new(tool("mcp:github/create_issue"), arguments.clone());
     call.category = Some("shell");
     let subject = call.subject();
-    let got = (condition.holds(&subject, Side::Grant), condition.holds(&subject, Side::Restrict));
+    let holds = |side| condition.holds(&subject, side) == Match::Yes;
+    let got = (holds(Side::Grant), holds(Side::Restrict));
     assert_eq!(got, (grant, restrict), "{condition} on {arguments} (allow, deny)");
 }
 
@@ -38,6 +39,48 @@ fn a_missing_argument_never_lets_through() {
         check((place, "not_equals", "x"), &arguments, false, true);
         check((place, "not_matches", "x"), &arguments, false, true);
     }
+}
+
+#[track_caller]
+fn number(condition: (&str, &str), written: &str, grant: bool, restrict: bool) {
+    let condition = Condition::new("a.n", condition.0.parse().unwrap(), condition.1).unwrap();
+    for text in [format!(r#"{{"a": {{"n": {written} }}}}"#), format!(r#"{{"a":[{{"n":{written}}}]}}"#)] {
+        let mut call = Call::new(tool("mcp:x/a"), serde_json::from_str(&text).unwrap());
+        call.raw = Some(RawValue::from_string(text).unwrap());
+        let subject = call.subject();
+        let got = [Side::Grant, Side::Restrict].map(|side| condition.holds(&subject, side) == Match::Yes);
+        assert_eq!(got, [grant, restrict], "{condition} on {written} (allow, deny)");
+    }
+}
+
+#[test]
+fn numbers_count_by_their_value() {
+    for written in ["1", "1.0", "1e0", "10e-1", "100E-2", "0.1e1"] {
+        number(("equals", "1"), written, true, true);
+        number(("equals", "1.00"), written, true, true);
+        number(("not_equals", "1"), written, false, false);
+        number(("not_equals", "2"), written, true, true);
+        number(("equals", "2"), written, false, false);
+        number(("equals", "x"), written, false, false);
+        number(("matches", "^1$"), written, written == "1", true);
+        number(("starts_with", "1"), written, !written.starts_with('0'), true);
+    }
+    number(("equals", "0"), "-0.0", true, true);
+    number(("matches", "^100$"), "1e2", false, true);
+    number(("not_matches", "^100$"), "1e2", false, true);
+    // All digits count. What a float cannot tell from the value is no leave, and no way past a denial.
+    number(("equals", "123456789012345678901234567891"), "123456789012345678901234567891", true, true);
+    number(("equals", "123456789012345678901234567891"), "123456789012345678901234567890", false, false);
+    number(("equals", "123456789012345678901234567891"), "123456789012345678901234567891.0", true, true);
+    number(("equals", "1"), "0.99999999999999999999999", false, true);
+    number(("not_equals", "1"), "0.99999999999999999999999", false, true);
+    number(("equals", "0"), "1e-400", false, true);
+    number(("not_equals", "9007199254740993"), "9007199254740992", true, true);
+    // A tool may read a text as a number: that denies, and never allows.
+    number(("equals", "1"), "\"1.0\"", false, true);
+    number(("equals", "1"), "\"1\"", true, true);
+    number(("equals", "1"), "[1, 1.0]", true, true);
+    number(("equals", "1"), "[1, 2.0]", false, true);
 }
 
 #[test]
@@ -106,9 +149,53 @@ fn written_form_goes_there_and_back() {
     let condition: Condition = serde_json::from_value(written.clone()).unwrap();
     assert_eq!(serde_json::to_value(&condition).unwrap(), written);
     let call = Call::new(tool("mcp:x/a"), json!({"a": "xy"}));
-    assert!(condition.holds(&call.subject(), Side::Grant), "case matters here");
+    assert_eq!(condition.holds(&call.subject(), Side::Grant), Match::Yes, "case matters here");
     assert!(serde_json::from_value::<Condition>(json!({"argument": "a", "op": "matches", "value": "("})).is_err());
     assert!(
         serde_json::from_value::<Condition>(json!({"argument": "a", "op": "equals", "value": "", "x": 1})).is_err()
     );
+}
+
+#[test]
+fn paths_count_where_they_really_lead() {
+    // What a relative path starts from counts as soon as the value is a whole path.
+    check(("path", "starts_with", "/work/secret"), &json!({"path": "secret/key"}), false, true);
+    check(("path", "contains", "/secret/"), &json!({"path": "secret/key"}), false, true);
+    check(("path", "not_contains", "/secret/"), &json!({"path": "secret/key"}), false, true);
+    check(("path", "matches", "^/work/secret"), &json!({"path": "secret/key"}), false, true);
+    check(("path", "matches", "^secret/"), &json!({"path": "secret/key"}), true, true);
+    check(("source", "starts_with", "/work/secret"), &json!({"source": "secret/key", "destination": "a"}), false, true);
+}
+
+#[track_caller]
+fn check_real(condition: (&str, &str), cwd: Option<&'static str>, path: &str, grant: Match, restrict: Match) {
+    let condition = Condition::new("path", condition.0.parse().unwrap(), condition.1).unwrap();
+    let mut call = Call::new(tool("mcp:fs/read"), json!({"path": path}));
+    call.place.cwd = cwd;
+    let pairs = [("/work/link/a", "/data/a"), ("/work/a", "/work/a"), ("/lost/a", ""), ("/work/link", "/data")];
+    let real = |there: &str| Some(there.to_owned()).filter(|there| !there.is_empty());
+    let real = pairs.into_iter().map(|(path, there)| (path.to_owned(), real(there))).collect();
+    let subject = crate::permission::Subject { real: Some(&real), ..call.subject() };
+    let got = (condition.holds(&subject, Side::Grant), condition.holds(&subject, Side::Restrict));
+    assert_eq!(got, (grant, restrict), "{condition} on {path} (allow, deny)");
+}
+
+#[test]
+fn paths_count_where_links_lead() {
+    use Match::{No, Uncertain, Yes};
+
+    let work = Some("/work");
+    check_real(("starts_with", "/data"), work, "/work/link/a", No, Yes);
+    check_real(("starts_with", "/data"), work, "link/a", No, Yes);
+    check_real(("starts_with", "/work"), work, "/work/link/a", No, Yes);
+    check_real(("starts_with", "link/"), work, "link/a", No, Yes);
+    check_real(("starts_with", "a"), work, "a", Yes, Yes);
+    check_real(("starts_with", "/work/link/"), work, "/work/link/a", Yes, Yes);
+    check_real(("not_starts_with", "/data"), work, "/work/link/a", No, Yes);
+    check_real(("not_starts_with", "/data"), work, "/work/a", Yes, Yes);
+    // It cannot be told where they lead.
+    check_real(("starts_with", "/data"), work, "/lost/a", No, Uncertain);
+    check_real(("starts_with", "/data"), None, "a", No, Uncertain);
+    check_real(("not_starts_with", "/data"), None, "a", No, Yes);
+    check_real(("starts_with", "a"), None, "a", Yes, Yes);
 }

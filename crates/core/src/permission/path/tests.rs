@@ -130,3 +130,20 @@ proptest! {
         prop_assert_eq!(inside, full == root || full.starts_with(&format!("{root}/")));
     }
 }
+
+#[test]
+fn file_uris_without_slashes() {
+    #[track_caller]
+    fn check(arguments: &Value, want: &[&str]) {
+        let found = collect_paths(arguments);
+        assert!(found.complete, "{arguments}");
+        assert_eq!(found.paths, want, "{arguments}");
+    }
+    check(&json!({"path": "file:etc/passwd"}), &["/etc/passwd", "etc/passwd"]);
+    check(&json!({"path": "file:a b"}), &["/a b", "a b"]);
+    check(&json!({"any": "file:etc/passwd"}), &["/etc/passwd", "etc/passwd"]);
+    check(&json!({"any": "FILE:\\etc\\passwd"}), &["/etc/passwd"]);
+    // Prose.
+    check(&json!({"any": "file: see below"}), &[]);
+    check(&json!({"any": "file:a is broken"}), &[]);
+}

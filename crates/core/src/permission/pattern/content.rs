@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::super::{
     CommandRule, HostRule, Match, Side,
     host::is_url_name,
-    path::{Place, is_absolute, normalise, takes_paths},
+    path::{Place, RealPaths, is_absolute, normalise, takes_paths},
     rule::Facts,
     wildcard::wildcard,
 };
@@ -40,6 +40,13 @@ impl Content {
         }
     }
 
+    /// See [`super::ToolPattern::looks_at_paths`].
+    pub(super) fn looks_at_paths(&self, facts: &Facts<'_>) -> Option<Vec<String>> {
+        let Form::Other(forms) = &self.form else { return None };
+        (facts.command().is_none() && about_paths(facts))
+            .then(|| forms.1.begin(&facts.subject.place).map(|(folder, _)| folder).into_iter().collect())
+    }
+
     pub(super) fn check(&self, facts: &Facts<'_>, side: Side) -> Match {
         let (command, path) = match &self.form {
             Form::Domain(host) => return facts.urls().matches(side, &|url| host.matches(url)),
@@ -52,14 +59,11 @@ impl Content {
             };
         }
         let subject = facts.subject;
-        let properties = subject.tool.input_schema()["properties"].as_object();
-        let declared = || properties.into_iter().flat_map(|map| map.keys().map(String::as_str));
-        let given = || subject.arguments.as_object().into_iter().flat_map(|map| map.keys().map(String::as_str));
-        if takes_paths(declared()) || takes_paths(given()) {
+        if about_paths(facts) {
             return path.check(facts, side);
         }
         let ignore_case = side == Side::Restrict;
-        if declared().chain(given()).any(is_url_name) {
+        if declared(facts).chain(given(facts)).any(is_url_name) {
             return facts.urls().matches(side, &|url| wildcard(&self.text, url.as_str(), ignore_case));
         }
         match main_text(subject.tool.input_schema(), subject.arguments) {
@@ -68,6 +72,19 @@ impl Content {
             None => Match::Uncertain,
         }
     }
+}
+
+fn declared<'s>(facts: &Facts<'s>) -> impl Iterator<Item = &'s str> {
+    let properties = facts.subject.tool.input_schema()["properties"].as_object();
+    properties.into_iter().flat_map(|map| map.keys().map(String::as_str))
+}
+
+fn given<'s>(facts: &Facts<'s>) -> impl Iterator<Item = &'s str> {
+    facts.subject.arguments.as_object().into_iter().flat_map(|map| map.keys().map(String::as_str))
+}
+
+fn about_paths(facts: &Facts<'_>) -> bool {
+    takes_paths(declared(facts)) || takes_paths(given(facts))
 }
 
 /// The text a call is mainly about: the first required text, else the first declared one that is given, else the only
@@ -111,8 +128,12 @@ impl PathGlob {
             None if text.contains('/') => (Anchor::Folder, normalise(text, None)),
             None => (Anchor::Name, text.to_owned()),
         };
+        Self::new(rest, place)
+    }
+
+    fn new(text: String, place: Anchor) -> Self {
         let compile = |ignore_case| {
-            GlobBuilder::new(&rest)
+            GlobBuilder::new(&text)
                 .literal_separator(true)
                 .case_insensitive(ignore_case)
                 .backslash_escape(true)
@@ -120,7 +141,42 @@ impl PathGlob {
                 .ok()
                 .map(|glob| glob.compile_matcher())
         };
-        Self { exact: compile(false), loose: compile(true), text: rest, place }
+        Self { exact: compile(false), loose: compile(true), text, place }
+    }
+
+    /// The folder (or file) that the glob begins with, absolute and without wildcards, and what follows it. `None` for a
+    /// mere name, and where the folder it starts from is unknown.
+    fn begin(&self, place: &Place<'_>) -> Option<(String, String)> {
+        let base = match self.place {
+            Anchor::Root => None,
+            Anchor::Home => Some(place.home?),
+            Anchor::Folder => Some(place.cwd?),
+            Anchor::Name => return None,
+        };
+        let parts: Vec<&str> = self.text.split('/').collect();
+        let literal = parts.iter().take_while(|part| !part.contains(['*', '?', '[', '{', '\\'])).count();
+        let (folder, rest) = parts.split_at(literal);
+        let folder = folder.join("/");
+        let folder = match base {
+            Some(base) => format!("{base}/{folder}"),
+            None if folder.is_empty() => "/".to_owned(),
+            None => folder,
+        };
+        Some((normalise(&folder, None), rest.join("/")))
+    }
+
+    /// The same glob with the real place of the folder it begins with, where that is another.
+    fn really(&self, place: &Place<'_>, real: &RealPaths) -> Option<Self> {
+        let (folder, rest) = self.begin(place)?;
+        let there = real.get(&folder)??;
+        if there == folder {
+            return None;
+        }
+        let mut text = globset::escape(there);
+        if !rest.is_empty() {
+            text = format!("{}/{rest}", text.trim_end_matches('/'));
+        }
+        Some(Self::new(text, Anchor::Root))
     }
 
     fn hits(&self, path: &str, side: Side) -> bool {
@@ -134,7 +190,12 @@ impl PathGlob {
 
     fn check(&self, facts: &Facts<'_>, side: Side) -> Match {
         let found = facts.paths();
-        let each = found.paths.iter().map(|path| self.check_one(path, &facts.subject.place, side));
+        let place = &facts.subject.place;
+        let links = facts.subject.real.map(|real| (real, self.really(place, real)));
+        let each = found.paths.iter().map(|path| match &links {
+            None => self.check_one(path, place, side),
+            Some((real, really)) => self.check_both(path, place, side, real, really.as_ref()),
+        });
         match side {
             Side::Grant if !found.complete || found.paths.is_empty() => Match::Uncertain,
             Side::Grant => each.min().unwrap_or(Match::No),
@@ -144,6 +205,34 @@ impl PathGlob {
             }
             Side::Restrict => each.max().unwrap_or(Match::No),
         }
+    }
+
+    /// Holds the path as written and where it really leads against the glob and where that really begins. One hit
+    /// suffices to take away; to let through, every spelling of the path has to be meant.
+    fn check_both(&self, path: &str, place: &Place<'_>, side: Side, real: &RealPaths, really: Option<&Self>) -> Match {
+        let one = |path: &str, place: &Place<'_>| {
+            let there = really.map_or(Match::No, |glob| glob.check_one(path, place, side));
+            self.check_one(path, place, side).max(there)
+        };
+        let folder =
+            |folder: Option<&str>| folder.and_then(|folder| real.get(&normalise(folder, None))?).map(str::to_owned);
+        let (cwd, home) = (folder(place.cwd), folder(place.home));
+        // A bare name counts below the working folder, wherever that is.
+        let real_place = Place { cwd: cwd.as_deref().or(place.cwd), home: home.as_deref().or(place.home) };
+        let mut all = vec![one(path, place)];
+        for reading in place.readings(path) {
+            for spelling in [normalise(&reading, None), reading] {
+                match real.get(&spelling) {
+                    Some(Some(there)) => all.push(one(there, &real_place)),
+                    Some(None) | None => all.push(Match::Uncertain),
+                }
+            }
+        }
+        let found = match side {
+            Side::Grant => all.into_iter().min(),
+            Side::Restrict => all.into_iter().max(),
+        };
+        found.unwrap_or(Match::Uncertain)
     }
 
     fn check_one(&self, path: &str, place: &Place<'_>, side: Side) -> Match {

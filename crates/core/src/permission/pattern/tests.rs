@@ -219,3 +219,72 @@ fn hosts_and_texts() {
     let search = tool_with("mcp:x/search", &json!({"limit": {}, "query": {"type": "string"}}), &json!({}));
     call_of(&Call::new(search, json!({"limit": 3, "query": "cats"})), "x__search(cat*)", true, DENY);
 }
+
+#[test]
+fn path_contents_count_where_paths_really_lead() {
+    use Match::{No, Uncertain, Yes};
+
+    /// `/work/link` leads to `/data`, nobody can tell about `/lost`.
+    #[track_caller]
+    fn check(content: &str, cwd: Option<&'static str>, path: &str, grant: Match, restrict: Match) {
+        let mut call = Call::new(tool("builtin/read_file"), json!({"path": path}));
+        call.place.cwd = cwd;
+        let pattern: ToolPattern = format!("read_file({content})").parse().unwrap();
+        let rules: RuleSet = vec![Rule::new(pattern.clone(), Action::Deny, "")].into();
+        let real = rules.to_resolve(&call.subject(), 0).into_iter().map(|path| {
+            let there = match path.strip_prefix("/work/link") {
+                Some(rest) => Some(format!("/data{rest}")),
+                None => Some(path.clone()).filter(|path| !path.starts_with("/lost")),
+            };
+            (path, there)
+        });
+        let real = real.collect();
+        let subject = crate::permission::Subject { real: Some(&real), ..call.subject() };
+        let facts = Facts::new(&subject);
+        let got = (pattern.check(&facts, Side::Grant), pattern.check(&facts, Side::Restrict));
+        assert_eq!(got, (grant, restrict), "{content} on {path} in {cwd:?} (allow, deny)");
+    }
+    let work = Some("/work");
+    // Either spelling to deny, both to allow.
+    check("/data/**", work, "/work/link/a", No, Yes);
+    check("/data/**", work, "link/a", No, Yes);
+    check("/work/**", work, "/work/link/a", No, Yes);
+    check("/work/**", work, "/work/a", Yes, Yes);
+    check("*.pem", work, "link/a.pem", No, Yes);
+    check("link.pem", work, "link/a.pem", No, No);
+    // What the glob begins with means what it points to.
+    check("/work/link/**", work, "/data/a", Yes, Yes);
+    check("/work/link/**", work, "/work/link/a", Yes, Yes);
+    check("link/**", work, "link/a", Yes, Yes);
+    check("link/*.txt", work, "/data/a.md", No, No);
+    check("/work/link", work, "/data", Yes, Yes);
+    check("/work/link/**", work, "/work/a", No, No);
+    // What cannot be told.
+    check("/data/**", work, "/lost/a", No, Uncertain);
+    check("/lost/**", work, "/lost/a", Uncertain, Yes);
+    check("/data/**", None, "a", Uncertain, Uncertain);
+    check("/data/**", None, "/work/link/a", No, Yes);
+}
+
+#[test]
+fn the_disk_is_looked_at_only_where_it_matters() {
+    #[track_caller]
+    fn check(pattern: &str, id: &str, arguments: Value, want: &[&str]) {
+        let call = Call::new(tool(id), arguments);
+        let rules: RuleSet = vec![Rule::new(pattern.parse().unwrap(), Action::Deny, "")].into();
+        let found: Vec<_> = rules.to_resolve(&call.subject(), 0).into_iter().collect();
+        assert_eq!(found, want, "{pattern} on {} {}", id, call.arguments);
+    }
+    let path = || json!({"path": "/a/../b"});
+    check("read_file", "builtin/read_file", path(), &[]);
+    check("write_file(/x/**)", "builtin/read_file", path(), &[]);
+    check("run_command(/x/**)", "builtin/run_command", json!({"command": "ls"}), &[]);
+    check("read_file(domain:x.example)", "builtin/read_file", path(), &[]);
+    check("read_file(/x/*/y)", "builtin/read_file", path(), &["/a/../b", "/b", "/home/ada", "/work", "/x"]);
+    check(
+        "read_file(src/*)",
+        "builtin/read_file",
+        json!({"path": "~/a"}),
+        &["/home/ada", "/home/ada/a", "/work", "/work/src", "/work/~/a"],
+    );
+}
