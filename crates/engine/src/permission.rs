@@ -10,6 +10,7 @@ mod decision;
 mod hosts;
 mod lists;
 mod paths;
+mod places;
 mod plan;
 mod policy;
 mod rates;
@@ -20,13 +21,14 @@ mod settings;
 mod subject;
 mod trust;
 
-pub(crate) use real_path::all_within;
+pub(crate) use real_path::{all_below, settled};
 
 pub use chain::PolicyChain;
 pub use decision::Decision;
 pub use hosts::{HostLists, HostPolicy};
 pub use lists::PatternList;
 pub use paths::PathPolicy;
+pub use places::Places;
 pub use plan::PlanMode;
 pub use policy::{Evaluation, Policy, Question, Verdict};
 pub use rates::{RateLimitPolicy, RateRule};

@@ -79,7 +79,8 @@ impl PolicyChain {
     pub fn succeeding(previous: Option<&Self>, policies: Vec<Arc<dyn Policy>>, settings: PermissionSettings) -> Self {
         let PermissionSettings { allow, deny, ask, rules, risks, roles, path_roots, hosts, rates, .. } = settings;
         let assessor = Assessor::new(risks, settings.groups.clone());
-        let surroundings = Arc::new(Surroundings { groups: settings.groups, cwd: settings.cwd, home: settings.home });
+        let surroundings =
+            Arc::new(Surroundings { groups: settings.groups, places: settings.places, home: settings.home });
         let around = || surroundings.clone();
         let mut built_in: Vec<Arc<dyn Policy>> = Vec::new();
         // What has nothing to say is left out, so that the usual call meets nothing but the trust level.
@@ -106,7 +107,7 @@ impl PolicyChain {
             built_in.push(Arc::new(RolePolicy::new(roles, around())));
         }
         if let Some(roots) = path_roots {
-            built_in.push(Arc::new(PathPolicy::new(roots, surroundings.cwd.clone(), surroundings.home.clone())));
+            built_in.push(Arc::new(PathPolicy::new(roots, around())));
         }
         if hosts.allow.is_some() || !hosts.deny.is_empty() {
             built_in.push(Arc::new(HostPolicy::new(hosts)));
@@ -240,8 +241,14 @@ impl PolicyChain {
     async fn verdict(&self, member: &Member, question: &Question<'_>) -> (Verdict, bool) {
         match &member.kind {
             Kind::Policy(policy) => (self.evaluate(policy.as_ref(), question).await, false),
-            Kind::Rules(rules) => std::panic::catch_unwind(AssertUnwindSafe(|| rules.judge(question)))
-                .unwrap_or_else(|_| (panicked("rules"), false)),
+            Kind::Rules(rules) => {
+                let judging = AssertUnwindSafe(rules.judge(question)).catch_unwind();
+                match tokio::time::timeout(self.limit, judging).await {
+                    Ok(Ok(judged)) => judged,
+                    Ok(Err(_)) => (panicked("rules"), false),
+                    Err(_) => (self.late(), false),
+                }
+            }
             Kind::Parent => {
                 let Some(parent) = &question.identity.parent else { return (Verdict::Abstain, false) };
                 let verdict = match self.evaluate(parent.as_ref(), question).await {
@@ -259,6 +266,10 @@ impl PolicyChain {
         }
     }
 
+    fn late(&self) -> Verdict {
+        failed(format!("the policy took longer than {} ms", self.limit.as_millis()))
+    }
+
     async fn evaluate(&self, policy: &dyn Policy, question: &Question<'_>) -> Verdict {
         let begun = std::panic::catch_unwind(AssertUnwindSafe(|| policy.evaluate(question)));
         match begun {
@@ -267,7 +278,7 @@ impl PolicyChain {
                 match tokio::time::timeout(self.limit, AssertUnwindSafe(waiting).catch_unwind()).await {
                     Ok(Ok(verdict)) => verdict,
                     Ok(Err(_)) => panicked(policy.name()),
-                    Err(_) => failed(format!("the policy took longer than {} ms", self.limit.as_millis())),
+                    Err(_) => self.late(),
                 }
             }
             Err(_) => panicked(policy.name()),

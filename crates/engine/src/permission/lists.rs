@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolcrib_core::permission::{Action, RuleSet, ToolPattern};
+use toolcrib_core::permission::{Action, RealPaths, RuleSet, ToolPattern};
 
 use super::{
     policy::{Evaluation, Policy, Question, Verdict},
@@ -48,8 +48,14 @@ impl Policy for PatternList {
     }
 
     fn evaluate<'a>(&'a self, question: &'a Question<'a>) -> Evaluation<'a> {
-        let subject = self.surroundings.subject(question);
-        let found = self.rules.strictest(&subject, question.now_ms);
-        Evaluation::Ready(found.map_or(Verdict::Abstain, |found| verdict(&found)))
+        let judge = |real: Option<&RealPaths>| {
+            let subject = self.surroundings.subject(question, real);
+            let found = self.rules.strictest(&subject, question.now_ms);
+            found.map_or(Verdict::Abstain, |found| verdict(&found))
+        };
+        match self.surroundings.look(question, [&self.rules]) {
+            None => Evaluation::Ready(judge(None)),
+            Some(looking) => Evaluation::Waiting(Box::pin(async move { judge(Some(&looking.await)) })),
+        }
     }
 }

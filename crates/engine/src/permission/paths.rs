@@ -1,26 +1,27 @@
 //! Folders that path arguments may not leave.
 
-use toolcrib_core::permission::{Place, collect_paths};
+use std::sync::Arc;
+
+use toolcrib_core::permission::collect_paths;
 
 use super::{
     policy::{Evaluation, Policy, Question, Verdict},
     real_path::all_within,
+    subject::Surroundings,
 };
 
 /// Denies calls with a path argument outside of the roots, by its real path: links are followed, also those in the
 /// existing part of a path whose end does not exist yet (oneringai cases 102 and 103). Relative paths start from the
-/// working folder if there is one, else from the first root.
+/// folder from which the tool's source takes them; where that is unknown, a person may still approve the call.
 pub struct PathPolicy {
     roots: Vec<String>,
-    cwd: Option<String>,
-    home: Option<String>,
+    surroundings: Arc<Surroundings>,
 }
 
 impl PathPolicy {
     /// Absolute folders; none at all denies every path.
-    pub fn new(roots: Vec<String>, cwd: Option<String>, home: Option<String>) -> Self {
-        let cwd = cwd.or_else(|| roots.first().cloned());
-        Self { roots, cwd, home }
+    pub fn new(roots: Vec<String>, surroundings: Arc<Surroundings>) -> Self {
+        Self { roots, surroundings }
     }
 }
 
@@ -45,38 +46,42 @@ impl Policy for PathPolicy {
         if found.paths.is_empty() {
             return Evaluation::Ready(Verdict::Abstain);
         }
-        let place = Place { cwd: self.cwd.as_deref(), home: self.home.as_deref() };
-        let mut outside = None;
-        let mut full = Vec::with_capacity(found.paths.len());
+        let place = self.surroundings.place(question.tool.source());
+        let (mut full, mut unknown) = (Vec::with_capacity(found.paths.len()), false);
         for path in &found.paths {
-            // Not `expand`ed by text alone: what a `..` behind a link leads to is for the disk to say.
-            match absolute(path, place) {
-                Some(path) => full.push(path),
-                None => outside = Some(path),
+            let readings = place.readings(path);
+            if readings.is_empty() && path.starts_with('~') && place.expand(path).is_none() {
+                return Evaluation::Ready(leads_out());
             }
+            unknown |= readings.is_empty();
+            full.extend(readings);
         }
-        if outside.is_some() || self.roots.is_empty() {
+        if self.roots.is_empty() {
             return Evaluation::Ready(leads_out());
+        }
+        let otherwise = if unknown { starts_somewhere(question) } else { Verdict::Abstain };
+        if full.is_empty() {
+            return Evaluation::Ready(otherwise);
         }
         let roots = self.roots.clone();
         Evaluation::Waiting(Box::pin(async move {
             match tokio::task::spawn_blocking(move || all_within(&full, &roots)).await {
-                Ok(true) => Verdict::Abstain,
+                Ok(true) => otherwise,
                 Ok(false) | Err(_) => leads_out(),
             }
         }))
     }
 }
 
-/// The path from the root of the file system, with `~` and the working folder in place and every `..` still there.
-pub(super) fn absolute(path: &str, place: Place<'_>) -> Option<String> {
-    // Answers whether it can be expanded at all.
-    place.expand(path)?;
-    Some(match path.strip_prefix('~') {
-        Some(rest) => format!("{}{rest}", place.home?),
-        None if toolcrib_core::permission::path::is_absolute(path) => path.to_owned(),
-        None => format!("{}/{path}", place.cwd?),
-    })
+fn starts_somewhere(question: &Question<'_>) -> Verdict {
+    Verdict::Deny {
+        hard: false,
+        rule: "permissions.paths".into(),
+        reason: format!(
+            "a path in the arguments is relative, and from which folder {} takes it is not known; give the whole path",
+            question.tool.source()
+        ),
+    }
 }
 
 fn leads_out() -> Verdict {

@@ -42,7 +42,7 @@ type Windows = Arc<Mutex<Keyed<Key, SlidingWindow>>>;
 
 struct Limit {
     rule: RateRule,
-    /// The pattern as a rule that restricts: what may be meant counts.
+    /// The pattern as a rule that restricts: what may be meant counts. Of paths the text alone does.
     meant: RuleSet,
     windows: Windows,
 }
@@ -82,7 +82,7 @@ impl RateLimitPolicy {
     }
 
     fn of<'a>(&'a self, question: &'a Question<'a>) -> impl Iterator<Item = &'a Limit> {
-        let subject = self.surroundings.subject(question);
+        let subject = self.surroundings.subject(question, None);
         self.limits.iter().filter(move |limit| limit.meant.strictest(&subject, question.now_ms).is_some())
     }
 }

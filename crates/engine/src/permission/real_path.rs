@@ -56,7 +56,18 @@ pub(crate) fn all_within(paths: &[String], roots: &[String]) -> bool {
     paths.iter().all(|path| inside(path) && inside(&normalise(path, None)))
 }
 
+/// Whether every path leads below a folder that was real when somebody agreed to it. If a link stands there now, none
+/// does. Looks at the disk and may block.
+pub(crate) fn all_below(paths: &[String], root: &str) -> bool {
+    real(root).and_then(text).is_some_and(|there| there == root) && all_within(paths, &[root.to_owned()])
+}
+
+/// The real place of a folder, if all paths are below that too. Looks at the disk and may block.
+pub(crate) fn settled(folder: &str, paths: &[String]) -> Option<String> {
+    real(folder).and_then(text).filter(|there| all_below(paths, there))
+}
+
 /// Paths that are no text cannot be compared and count as outside.
-fn text(path: PathBuf) -> Option<String> {
+pub(super) fn text(path: PathBuf) -> Option<String> {
     path.into_os_string().into_string().ok()
 }

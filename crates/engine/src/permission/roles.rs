@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use toolcrib_core::permission::{Action, RuleSet, ToolPattern};
+use toolcrib_core::permission::{Action, RealPaths, RuleSet, ToolPattern};
 
 use super::{
     policy::{Evaluation, Policy, Question, Verdict},
@@ -60,7 +60,17 @@ impl Policy for RolePolicy {
     }
 
     fn evaluate<'a>(&'a self, question: &'a Question<'a>) -> Evaluation<'a> {
-        let subject = self.surroundings.subject(question);
+        let rules = question.identity.roles.iter().filter_map(|name| Some(&self.roles.get(name)?.rules));
+        match self.surroundings.look(question, rules) {
+            None => Evaluation::Ready(self.judge(question, None)),
+            Some(looking) => Evaluation::Waiting(Box::pin(async move { self.judge(question, Some(&looking.await)) })),
+        }
+    }
+}
+
+impl RolePolicy {
+    fn judge(&self, question: &Question<'_>, real: Option<&RealPaths>) -> Verdict {
+        let subject = self.surroundings.subject(question, real);
         let (mut allowed, mut limited) = (None, false);
         for name in &question.identity.roles {
             let Some(role) = self.roles.get(name) else { continue };
@@ -70,11 +80,11 @@ impl Policy for RolePolicy {
                 Some(Verdict::Allow { rule }) => allowed = allowed.or(Some(rule)),
                 // Nobody gets past a role's denial by approving.
                 Some(Verdict::Deny { rule, reason, .. } | Verdict::Ask { rule, reason }) => {
-                    return Evaluation::Ready(Verdict::Deny { hard: true, rule, reason });
+                    return Verdict::Deny { hard: true, rule, reason };
                 }
             }
         }
-        Evaluation::Ready(match allowed {
+        match allowed {
             Some(rule) => Verdict::Allow { rule },
             None if limited => Verdict::Deny {
                 hard: true,
@@ -82,6 +92,6 @@ impl Policy for RolePolicy {
                 reason: format!("none of the caller's roles ({}) allows it", question.identity.roles.join(", ")),
             },
             None => Verdict::Abstain,
-        })
+        }
     }
 }

@@ -22,8 +22,12 @@ impl UserRules {
     }
 
     /// The verdict, and whether it comes from an unconditional rule.
-    pub(super) fn judge(&self, question: &Question<'_>) -> (Verdict, bool) {
-        let subject = self.surroundings.subject(question);
+    pub(super) async fn judge(&self, question: &Question<'_>) -> (Verdict, bool) {
+        let real = match self.surroundings.look(question, [&self.rules]) {
+            Some(looking) => Some(looking.await),
+            None => None,
+        };
+        let subject = self.surroundings.subject(question, real.as_ref());
         match self.rules.decide(&subject, question.now_ms) {
             Some(found) => (verdict(&found), found.rule.unconditional),
             None => (Verdict::Abstain, false),
@@ -41,6 +45,6 @@ impl Policy for UserRules {
     }
 
     fn evaluate<'a>(&'a self, question: &'a Question<'a>) -> Evaluation<'a> {
-        Evaluation::Ready(self.judge(question).0)
+        Evaluation::Waiting(Box::pin(async move { self.judge(question).await.0 }))
     }
 }

@@ -7,7 +7,7 @@ use toolcrib_core::{
     selector::Groups,
 };
 
-use super::{hosts::HostLists, rates::RateRule, roles::RoleLists};
+use super::{hosts::HostLists, places::Places, rates::RateRule, roles::RoleLists};
 use crate::settings::Trust;
 
 /// Everything that built-in policies go by. The default denies nothing and asks about what is dangerous.
@@ -39,8 +39,8 @@ pub struct PermissionSettings {
     pub scratch: Vec<String>,
     /// Groups that patterns may name.
     pub groups: Groups,
-    /// What relative paths in arguments start from, if known; absolute.
-    pub cwd: Option<String>,
+    /// What relative paths in arguments start from.
+    pub places: Places,
     /// What `~` is in arguments, if known; absolute.
     pub home: Option<String>,
     /// How long a policy that has to wait may take; late means deny (openclaw case 117). Default 15 s.
@@ -63,7 +63,7 @@ impl Default for PermissionSettings {
             plan: false,
             scratch: Vec::new(),
             groups: Groups::default(),
-            cwd: None,
+            places: Places::default(),
             home: None,
             policy_timeout: Duration::from_secs(15),
         }

@@ -1,39 +1,74 @@
 //! A question as the rule language sees it.
 
+use std::collections::BTreeSet;
+
 use toolcrib_core::{
-    permission::{Action, Place, Rule, RuleMatch, RuleSet, Subject, ToolPattern},
+    Source,
+    permission::{Action, Place, RealPaths, Rule, RuleMatch, RuleSet, Subject, ToolPattern},
     selector::Groups,
 };
 
-use super::policy::{Question, Verdict};
+use super::{
+    places::Places,
+    policy::{Question, Verdict},
+    real_path::{real, text},
+};
+use crate::backend::BoxFuture;
 
 /// What rules need to know beside the call.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     /// Groups that patterns may name.
     pub groups: Groups,
-    /// What relative paths start from, if known; absolute.
-    pub cwd: Option<String>,
+    /// What relative paths start from.
+    pub places: Places,
     /// What `~` is, if known; absolute.
     pub home: Option<String>,
 }
 
 impl Surroundings {
-    pub(super) fn place(&self) -> Place<'_> {
-        Place { cwd: self.cwd.as_deref(), home: self.home.as_deref() }
+    pub(super) fn place(&self, source: &Source) -> Place<'_> {
+        Place { cwd: self.places.of(source), home: self.home.as_deref() }
     }
 
-    pub(super) fn subject<'a>(&'a self, question: &Question<'a>) -> Subject<'a> {
+    /// Where the paths lead that matter to the rules. `None` where none does: the usual call looks at no disk.
+    pub(super) fn look<'r>(
+        &self,
+        question: &Question<'_>,
+        rules: impl IntoIterator<Item = &'r RuleSet>,
+    ) -> Option<BoxFuture<'static, RealPaths>> {
+        let subject = self.subject(question, None);
+        let wanted: BTreeSet<String> =
+            rules.into_iter().flat_map(|rules| rules.to_resolve(&subject, question.now_ms)).collect();
+        (!wanted.is_empty()).then(|| -> BoxFuture<'static, RealPaths> {
+            Box::pin(async move {
+                let names = wanted.clone();
+                let found = tokio::task::spawn_blocking(move || {
+                    let look = |path: String| {
+                        let there = real(&path).and_then(text);
+                        (path, there)
+                    };
+                    names.into_iter().map(look).collect()
+                });
+                found.await.unwrap_or_else(|_| wanted.into_iter().map(|path| (path, None)).collect())
+            })
+        })
+    }
+
+    /// The question with what [`Self::look`] found.
+    pub(super) fn subject<'a>(&'a self, question: &Question<'a>, real: Option<&'a RealPaths>) -> Subject<'a> {
         Subject {
             tool: question.tool,
             exposed: question.exposed,
             arguments: question.arguments,
+            raw: Some(question.raw),
             scope: question.scope,
             groups: &self.groups,
             assessment: question.assessment,
             category: None,
             namespace: None,
-            place: self.place(),
+            place: self.place(question.tool.source()),
+            real,
         }
     }
 }

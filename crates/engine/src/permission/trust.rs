@@ -7,7 +7,7 @@ use toolcrib_core::{
     permission::{collect_paths, dangerous},
 };
 
-use super::{decision::Decision, paths::absolute, policy::Question, real_path::all_within, subject::Surroundings};
+use super::{decision::Decision, policy::Question, real_path::all_within, subject::Surroundings};
 use crate::settings::Trust;
 
 /// The trust level with what it needs to know.
@@ -39,7 +39,7 @@ impl TrustLevel {
     }
 
     async fn is_dangerous(&self, question: &Question<'_>) -> bool {
-        let place = self.surroundings.place();
+        let place = self.surroundings.place(question.tool.source());
         if dangerous(question.tool, question.assessment, question.arguments, &self.scratch, place) {
             return true;
         }
@@ -47,9 +47,14 @@ impl TrustLevel {
             return false;
         }
         // By its text the path lies in the scratch area; a link in there may lead out of it.
-        let paths: Option<Vec<String>> =
-            collect_paths(question.arguments).paths.iter().map(|path| absolute(path, place)).collect();
-        let Some(paths) = paths else { return true };
+        let mut paths = Vec::new();
+        for path in collect_paths(question.arguments).paths {
+            let readings = place.readings(&path);
+            if readings.is_empty() {
+                return true;
+            }
+            paths.extend(readings);
+        }
         let scratch = self.scratch.clone();
         !tokio::task::spawn_blocking(move || all_within(&paths, &scratch)).await.unwrap_or(false)
     }
