@@ -144,7 +144,7 @@ impl Approvals {
         // Who has not seen everything decides about this one call and no other.
         let offers =
             if arguments.whole { offer::reaches(question, principal, settings) } else { vec![super::Reach::Once] };
-        let patterns = offer::patterns(question, &offers);
+        let patterns = offer::patterns(question, &offers).await;
         let request = ApprovalRequest {
             id: handle::fresh()?,
             principal: principal.clone(),

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     identity::Principal,
-    permission::{Question, all_within},
+    permission::{Question, all_below},
 };
 
 /// A call as grants are compared with.
@@ -87,7 +87,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The first of the grants for a folder that holds every path of the call. A command line is no path: a tool that
+    /// The first of the grants for a folder that holds every path of the call, links followed. A folder in whose place a
+    /// link has been put since holds nothing: somebody agreed to the folder, not to what it may be made to mean. A command line is no path: a tool that
     /// takes one is not covered by a folder.
     async fn within<'g>(&self, grants: &[&'g Grant]) -> Option<&'g Grant> {
         let roots: Vec<(&'g Grant, String)> = grants
@@ -106,7 +107,7 @@ impl<'a> Call<'a> {
         }
         for (grant, root) in roots {
             let paths = found.paths.clone();
-            if tokio::task::spawn_blocking(move || all_within(&paths, &[root])).await.unwrap_or(false) {
+            if tokio::task::spawn_blocking(move || all_below(&paths, &root)).await.unwrap_or(false) {
                 return Some(grant);
             }
         }

@@ -8,7 +8,10 @@ use super::{
     request::{GrantPattern, Reach},
     settings::ApprovalSettings,
 };
-use crate::{identity::Principal, permission::Question};
+use crate::{
+    identity::Principal,
+    permission::{Question, settled},
+};
 
 /// How far an approval may reach. Critical: once, ever. "Always" never for what may destroy something, unless set
 /// otherwise (T21). "Session" only where there is a session to hold on to.
@@ -28,7 +31,7 @@ pub(super) fn reaches(question: &Question<'_>, principal: &Principal, settings: 
 
 /// The patterns wider than these arguments, narrow ones first: this program, this host, this folder, anything. Each
 /// covers the call itself. "Anything" is not offered for tools that run commands.
-pub(super) fn patterns(question: &Question<'_>, offers: &[Reach]) -> Vec<GrantPattern> {
+pub(super) async fn patterns(question: &Question<'_>, offers: &[Reach]) -> Vec<GrantPattern> {
     let mut patterns = Vec::new();
     if offers.iter().all(|reach| *reach == Reach::Once) {
         return patterns;
@@ -38,7 +41,7 @@ pub(super) fn patterns(question: &Question<'_>, offers: &[Reach]) -> Vec<GrantPa
         return patterns;
     }
     patterns.extend(host(question));
-    patterns.extend(folder(question));
+    patterns.extend(folder(question).await);
     patterns.push(GrantPattern::Any);
     patterns
 }
@@ -64,8 +67,9 @@ fn host(question: &Question<'_>) -> Option<GrantPattern> {
 }
 
 /// The folder that holds all paths of the call: the parent of a single one, else the deepest they share. Never the
-/// root of the file system, and nothing where a path is relative: what it starts from is not known here.
-fn folder(question: &Question<'_>) -> Option<GrantPattern> {
+/// root of the file system, and nothing where a path is relative: what it starts from is not known here. It is offered
+/// under its real name, so that a link made later does not widen what was agreed to.
+async fn folder(question: &Question<'_>) -> Option<GrantPattern> {
     let found = collect_paths(question.arguments);
     if !found.complete || !found.paths.iter().all(|path| is_absolute(path)) {
         return None;
@@ -80,5 +84,6 @@ fn folder(question: &Question<'_>) -> Option<GrantPattern> {
         });
     }
     let root = shared.filter(|parts| parts.len() > 1)?.join("/");
-    Some(GrantPattern::Within { root })
+    let root = tokio::task::spawn_blocking(move || settled(&root, &found.paths)).await.ok()??;
+    (root != "/").then_some(GrantPattern::Within { root })
 }

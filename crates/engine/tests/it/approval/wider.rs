@@ -174,3 +174,35 @@ async fn approving_one_path_is_for_that_path() {
     }
     assert!(!desk.runs(&read("/a/c")).await);
 }
+
+/// Somebody agreed to a folder, not to what it may be made to mean.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_folder_is_the_one_that_was_there() {
+    use std::{fs, os::unix::fs::symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().canonicalize().unwrap().to_str().unwrap().to_owned();
+    let at = |rest: &str| format!("{base}/{rest}");
+    for name in ["work", "private"] {
+        fs::create_dir(at(name)).unwrap();
+    }
+    symlink(at("work"), at("link")).unwrap();
+    symlink(at("private/key"), at("work/file")).unwrap();
+    fs::write(at("private/key"), "x").unwrap();
+    let call = |path: &str| Judged::new("mcp:s/t", json!({"path": at(path)}));
+    // Offered under its real name, and not for a file that is a link to somewhere else.
+    assert_eq!(offered(&Desk::new(), &call("link/new")).await.2, [within(&at("work")), GrantPattern::Any]);
+    assert_eq!(offered(&Desk::new(), &call("work/file")).await.2, [GrantPattern::Any]);
+
+    let desk = Desk::new();
+    let answer = Answer::Approve { reach: Reach::Session, pattern: Some(within(&at("work"))) };
+    desk.settle(&call("link/new"), &answer).await;
+    for (path, want) in [("work/other", true), ("link/other", true), ("work/file", false), ("private/key", false)] {
+        assert_eq!(matches!(desk.covered(&call(path)).await, Covered::Yes(_)), want, "{path}");
+    }
+    fs::rename(at("work"), at("old")).unwrap();
+    symlink(at("private"), at("work")).unwrap();
+    for path in ["work/other", "work/key", "private/key", "link/other"] {
+        assert_eq!(desk.covered(&call(path)).await, Covered::No, "{path}");
+    }
+}
