@@ -147,8 +147,7 @@ pub(crate) fn upstream(name: &str, server: &ServerConfig, config: &Config) -> (U
     let plain = |map: &BTreeMap<String, toolcrib_config::Secret>| -> BTreeMap<String, String> {
         map.iter().map(|(key, value)| (key.clone(), value.expose().to_owned())).collect()
     };
-    let http = server.transport == Some(TransportKind::Http) || server.command.is_none();
-    let transport = if http {
+    let transport = if is_http(server) {
         Transport::Http {
             url: server.url.clone().unwrap_or_default(),
             headers: plain(&server.headers).into_iter().collect(),
@@ -187,6 +186,10 @@ pub(crate) fn upstream(name: &str, server: &ServerConfig, config: &Config) -> (U
         trust_hints: server.trust_hints,
     };
     (settings, options)
+}
+
+fn is_http(server: &ServerConfig) -> bool {
+    server.transport == Some(TransportKind::Http) || server.command.is_none()
 }
 
 /// Settings of the gateway.

@@ -4,10 +4,11 @@
 use anyhow::{Context, anyhow};
 use jiff::Timestamp;
 use toolcrib_config::{
-    Loaded, Process,
+    Config, Loaded, Process,
     model::{ConditionConfig, ConditionOp, EffectWord, PermissionsConfig, RiskWord, RuleAction, RuleConfig},
 };
 use toolcrib_core::{
+    Source,
     permission::{
         Action, Condition, Effect, HostRule, Operator, Risk, RiskRule, Rule, RuleSet, ToolPattern, condition::Written,
     },
@@ -15,10 +16,10 @@ use toolcrib_core::{
 };
 use toolcrib_engine::{
     PermissionSettings, Trust,
-    permission::{HostLists, RoleLists},
+    permission::{HostLists, Places, RoleLists},
 };
 
-use super::trust;
+use super::{is_http, trust};
 
 pub(super) fn permissions(loaded: &Loaded, default_trust: Trust, groups: Groups) -> anyhow::Result<PermissionSettings> {
     let config = &loaded.config.permissions;
@@ -63,7 +64,7 @@ pub(super) fn permissions(loaded: &Loaded, default_trust: Trust, groups: Groups)
         plan: config.plan,
         scratch: folders(&config.scratch, "permissions.scratch", cwd.as_deref(), home.as_deref())?,
         groups,
-        cwd,
+        places: places(&loaded.config, cwd.as_deref()),
         home,
         ..PermissionSettings::default()
     };
@@ -76,16 +77,52 @@ fn patterns(list: &[String], key: &str, loaded: &Loaded) -> anyhow::Result<Vec<T
 }
 
 fn pattern(text: &str, key: &str, loaded: &Loaded) -> anyhow::Result<ToolPattern> {
-    text.parse().map_err(|error| anyhow!("{}: {error}", loaded.origins.text(key)))
+    let pattern: ToolPattern = text.parse().map_err(|error| anyhow!("{}: {error}", loaded.origins.text(key)))?;
+    if pattern.malformed() {
+        let place = loaded.origins.text(key);
+        return Err(anyhow!(
+            "{place}: the brackets of '{text}' do not fit; write TOOL(CONTENT) with nothing after it, and \\( for a bracket that is meant as one"
+        ));
+    }
+    Ok(pattern)
+}
+
+/// From where the tools of each source take relative paths: the file tools from their first folder, commands too; the
+/// processes of servers from the folder they run in. Of everything else it is not known.
+fn places(config: &Config, cwd: Option<&str>) -> Places {
+    let below = |folder: &str| {
+        let path = cwd.map_or_else(|| folder.into(), |cwd| std::path::Path::new(cwd).join(folder));
+        path.is_absolute().then(|| path.to_str().map(str::to_owned))?
+    };
+    let files = &config.builtin.files;
+    let builtin = match files.roots.first().filter(|_| files.enabled) {
+        Some(root) => below(root),
+        None => cwd.map(str::to_owned),
+    };
+    let processes = config.servers.iter().filter(|(_, server)| !is_http(server));
+    let servers = processes.filter_map(|(name, server)| {
+        let folder = server.cwd.as_deref().map_or_else(|| cwd.map(str::to_owned), below)?;
+        Some((Source::Mcp(name.clone()), folder))
+    });
+    builtin.map(|folder| (Source::Builtin, folder)).into_iter().chain(servers).collect()
 }
 
 /// A rule about a group that does not exist names nothing, and a denial that names nothing protects nobody.
 fn known_groups(settings: &PermissionSettings, loaded: &Loaded) -> anyhow::Result<()> {
+    let mut named: Vec<(String, Option<&str>)> = Vec::new();
     let lists = [("allow", &settings.allow), ("deny", &settings.deny), ("ask", &settings.ask)];
-    let listed = lists.into_iter().flat_map(|(key, list)| list.iter().map(move |pattern| (key, pattern)));
-    let ruled = settings.rules.rules().iter().map(|rule| ("rules", &rule.tool));
-    for (key, pattern) in listed.chain(ruled) {
-        if let Some(group) = pattern.group().filter(|group| !settings.groups.contains(group)) {
+    let lists = lists.into_iter().map(|(key, list)| (key.to_owned(), list));
+    let of_roles = settings.roles.iter().flat_map(|(role, lists)| {
+        [(format!("roles.{role}.allow"), &lists.allow), (format!("roles.{role}.deny"), &lists.deny)]
+    });
+    for (key, list) in lists.chain(of_roles) {
+        named.extend(list.iter().map(|pattern| (key.clone(), pattern.group())));
+    }
+    named.extend(settings.rules.rules().iter().map(|rule| ("rules".to_owned(), rule.tool.group())));
+    let risks = settings.risks.iter().enumerate();
+    named.extend(risks.map(|(index, risk)| (format!("risks[{index}]"), risk.selector.group())));
+    for (key, group) in named {
+        if let Some(group) = group.filter(|group| !settings.groups.contains(group)) {
             let place = loaded.origins.text(&format!("permissions.{key}"));
             return Err(anyhow!("{place}: there is no group called '{group}'"));
         }
@@ -178,6 +215,9 @@ fn hosts(list: &[String], key: &str, loaded: &Loaded) -> anyhow::Result<Vec<Host
 fn folders(list: &[String], key: &str, cwd: Option<&str>, home: Option<&str>) -> anyhow::Result<Vec<String>> {
     list.iter()
         .map(|text| {
+            if text.trim().is_empty() {
+                return Err(anyhow!("{key}: a folder's name is empty; write . for the working folder"));
+            }
             let path = match (text.strip_prefix("~/"), home) {
                 (Some(rest), Some(home)) => std::path::Path::new(home).join(rest),
                 _ => std::path::Path::new(cwd.unwrap_or("/")).join(text),

@@ -6,6 +6,7 @@ mod command;
 mod http;
 mod matrix;
 mod parked;
+mod path_rules;
 mod scene;
 mod serve;
 mod tidy;
