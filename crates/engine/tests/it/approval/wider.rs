@@ -66,9 +66,15 @@ async fn patterns_are_offered_by_arguments() {
     }
     let any = [GrantPattern::Any];
     check("mcp:s/t", json!({"n": 1}), &any).await;
-    check("mcp:s/t", json!({"path": "/a/b/c"}), &[within("/a/b"), GrantPattern::Any]).await;
-    check("mcp:s/t", json!({"path": "/a/b/../c/d"}), &[within("/a/c"), GrantPattern::Any]).await;
-    check("mcp:s/t", json!({"source": "/a/b/c", "destination": "/a/x/y"}), &[within("/a"), GrantPattern::Any]).await;
+    // Folders that are not there: what is there is looked at.
+    check("mcp:s/t", json!({"path": "/none-here/b/c"}), &[within("/none-here/b"), GrantPattern::Any]).await;
+    check("mcp:s/t", json!({"path": "/none-here/b/../c/d"}), &[within("/none-here/c"), GrantPattern::Any]).await;
+    check(
+        "mcp:s/t",
+        json!({"source": "/none-here/b/c", "destination": "/none-here/x/y"}),
+        &[within("/none-here"), GrantPattern::Any],
+    )
+    .await;
     // Never the root of the file system, and nothing where a path's start is not known.
     check("mcp:s/t", json!({"path": "/a"}), &any).await;
     check("mcp:s/t", json!({"paths": ["/a/x", "/b/x"]}), &any).await;
