@@ -118,11 +118,7 @@ impl JournalStore for Forgetful {
         black_box(intent);
         Box::pin(async { Ok(Begun::Started) })
     }
-    fn finish(
-        &self,
-        outcome: JournalRecord,
-        _claim: Option<ClaimResult>,
-    ) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn finish(&self, outcome: JournalRecord, _claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>> {
         black_box(outcome);
         Box::pin(async { Ok(()) })
     }

@@ -25,8 +25,8 @@ mod validate;
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
-use tracing::Instrument as _;
 use toolcrib_core::{Source, ToolResult};
+use tracing::Instrument as _;
 
 pub use report::{CallReply, CallReport, Evidence, Timings};
 pub use request::CallRequest;

@@ -53,7 +53,7 @@ async fn kept(store: &dyn KeyValueStore, fresh: [u8; 32]) -> Result<[u8; 32], St
     if let Some(key) = store.get(NAMESPACE, NAME).await?.as_deref().and_then(parse) {
         return Ok(key);
     }
-    let text: String = fresh.iter().map(|byte| format!("{byte:02x}")).collect();
+    let text = blake3::Hash::from(fresh).to_hex();
     store.set(NAMESPACE, NAME, &text, 16).await?;
     // Another process may have been first; then its key is the one.
     Ok(store.get(NAMESPACE, NAME).await?.as_deref().and_then(parse).unwrap_or(fresh))

@@ -115,7 +115,8 @@ impl ToolService for EngineService {
             let resends = self.callers.may_ask() && matches!(call.asking, Asking::ByResending);
             if let Some(resumed) = call.resumed.as_ref().filter(|_| resends) {
                 if let Some(handle) = self.seal.open(&resumed.state, user.as_deref())
-                    && let Some(told) = prompt::answered(&self.engine, &scope, handle, &call.name, &resumed.replies).await
+                    && let Some(told) =
+                        prompt::answered(&self.engine, &scope, handle, &call.name, &resumed.replies).await
                 {
                     return Ok(told.into());
                 }

@@ -28,7 +28,7 @@ async fn large_texts_are_read_beside_the_async_threads() {
         let reader = ResultReader::new(Arc::new(Shelf("1234567\n".repeat(lines))));
         let tool = ingest(&Source::Builtin, vec![definition()], &IngestLimits::default(), 1, &|_| Ok(())).0.remove(0);
         let arguments = serde_json::value::to_raw_value(&json!({"handle": "x", "offset": 2, "limit": 1})).unwrap();
-        let context = CallContext::new(1, Duration::from_secs(60));
+        let context = CallContext::new(1, Duration::from_mins(1));
         let invocation = Invocation { tool: &tool, arguments: &arguments, context: &context };
         let mut reading = Box::pin(reader.read(&invocation));
         let first = std::future::poll_fn(|context| Poll::Ready(reading.as_mut().poll(context))).await;

@@ -441,8 +441,12 @@ async fn only_ways_that_lead_to_a_person_are_told() {
         [(true, "toolcrib approvals approve", "store.path"), (false, "store.path", "toolcrib approvals")]
     {
         let desk = Desk::with(ApprovalSettings { reachable, ..ApprovalSettings::default() });
-        for route in [None, Some(Route::to(Person::IsSilent)), Some(Route::to(Person::Fails(AskError::Unusable("x".into()))))] {
-            let Asked::Parked { sentence, .. } = desk.ask(&delete(), route.as_ref()).await else { panic!("not parked") };
+        for route in
+            [None, Some(Route::to(Person::IsSilent)), Some(Route::to(Person::Fails(AskError::Unusable("x".into()))))]
+        {
+            let Asked::Parked { sentence, .. } = desk.ask(&delete(), route.as_ref()).await else {
+                panic!("not parked")
+            };
             assert!(sentence.contains(says) && !sentence.contains(says_not), "{sentence}");
         }
     }

@@ -1,6 +1,8 @@
 use serde_json::value::RawValue;
 use tokio::sync::watch;
-use toolcrib_mcp::server::{Answer, BoxFuture, Caller, Framing, Server, ServerOptions, ToolCall, ToolList, ToolService};
+use toolcrib_mcp::server::{
+    Answer, BoxFuture, Caller, Framing, Server, ServerOptions, ToolCall, ToolList, ToolService,
+};
 
 use super::*;
 
@@ -11,11 +13,7 @@ impl ToolService for Nothing {
         ToolList { tools: Arc::from(Vec::<Arc<RawValue>>::new()), hash: String::new() }
     }
 
-    fn call<'a>(
-        &'a self,
-        _: &'a Caller,
-        _: ToolCall,
-    ) -> BoxFuture<'a, Result<Answer, toolcrib_mcp::wire::RpcError>> {
+    fn call<'a>(&'a self, _: &'a Caller, _: ToolCall) -> BoxFuture<'a, Result<Answer, toolcrib_mcp::wire::RpcError>> {
         Box::pin(std::future::pending())
     }
 
