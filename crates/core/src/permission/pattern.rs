@@ -230,6 +230,11 @@ impl Name {
                 if self.glob.is_none() && !self.text.contains(SEPARATOR) {
                     return false;
                 }
+                // Two servers can make one name: `a` with `b__c`, and `a__b` with `c`. To let through, only a name counts
+                // that says which.
+                if !restrict && ambiguous(&self.text) {
+                    return false;
+                }
                 full_name(tool, |name| self.is(name))
                     || exposed != tool.name() && exposed.contains(SEPARATOR) && self.is(exposed)
                     || restrict && self.is(&format!("{}{SEPARATOR}{}", source.group(), tool.name()))
@@ -241,6 +246,11 @@ impl Name {
 /// The name of a server's tool with its source in front, whatever it is shown as.
 fn full_name(tool: &Tool, hit: impl Fn(&str) -> bool) -> bool {
     hit(&exposed_name(tool.id(), &NameSettings::default()))
+}
+
+/// Whether a name made of source and tool can be taken apart in more than one way.
+fn ambiguous(name: &str) -> bool {
+    name.matches(SEPARATOR).count() > 1
 }
 
 impl Tools {
@@ -258,7 +268,7 @@ impl Tools {
                 };
                 let restrict = side == Side::Restrict;
                 label == server
-                    || full_name(tool, |name| name == rest)
+                    || (restrict || !ambiguous(rest)) && full_name(tool, |name| name == rest)
                     || restrict
                         && (label == plain(server)
                             || *rest == format!("{server}{SEPARATOR}{}", tool.name())

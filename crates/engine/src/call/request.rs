@@ -22,7 +22,8 @@ pub struct CallRequest {
     pub identity: Arc<Identity>,
     /// Which way it came in.
     pub door: Door,
-    /// The caller's own deadline, counted from when the tool begins: waiting for a person does not use it up.
+    /// The caller's own time, never more than the operator's. Waiting for a person does not use it up; waiting for a turn
+    /// does.
     pub timeout: Option<Duration>,
     /// Cancelled when nobody waits any more.
     pub cancel: CancellationToken,

@@ -17,11 +17,11 @@ pub enum Kind {
     Outcome,
     /// A result arrived after its caller had been told that there was none.
     Late,
-    /// A person was asked.
+    /// A question stays open: nobody could be asked, or nobody answered, during the call.
     Asked,
     /// A person, or a time-out, answered.
     Answered,
-    /// A grant was used or revoked.
+    /// A grant was taken back.
     Grant,
     /// A circuit breaker changed its state.
     Breaker,

@@ -68,8 +68,8 @@ pub enum Evaluation<'a> {
 pub trait Policy: Send + Sync + 'static {
     /// Its name, for records.
     fn name(&self) -> &str;
-    /// Lower comes first. Built-in ones: block list 5, allow list 10, rate limit 20, roles 30, paths, commands and hosts
-    /// 50, session approvals 90 (oneringai §2.7).
+    /// Lower comes first. Built-in ones: block list 5, plan mode 6, ask list 9, allow list 10, rules 15, rate limit 20,
+    /// roles 30, paths and hosts 50 (after oneringai §2.7).
     fn priority(&self) -> i32 {
         100
     }

@@ -54,7 +54,14 @@ fn other_hosts_way_of_writing_server_tools() {
     }
     names("mcp__srv__a", "mcp:srv/a", true, true);
     names("mcp__srv__a", "mcp:srv/b", false, false);
-    names("mcp__srv__a__b", "mcp:srv/a__b", true, true);
+    // As well the tool `b` of a server `srv__a`: a name that can be read in two ways lets nothing through.
+    names("mcp__srv__a__b", "mcp:srv/a__b", false, true);
+    names("mcp__srv__a__b", "mcp:srv__a/b", false, true);
+    names("up__two__look", "mcp:up/two__look", false, true);
+    names("up__two__look", "mcp:up__two/look", false, true);
+    names("up__two__*", "mcp:up/two__look", false, true);
+    names("up__*", "mcp:up/two__look", true, true);
+    names("mcp:up__two/look", "mcp:up__two/look", true, true);
     names("mcp__srv__a*", "mcp:srv/ab", false, false);
     names("mcp__my_srv__a", "mcp:my.srv/a", false, true);
     names("mcp__my_srv", "mcp:my.srv/a", false, true);
