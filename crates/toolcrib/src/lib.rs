@@ -4,7 +4,7 @@
 //! use std::sync::Arc;
 //! use toolcrib::{
 //!     core::{Scope, Source, SourceState, ToolResult},
-//!     engine::{Backend, BoxFuture, CallRequest, Door, Engine, EngineSettings, Hub, HubLimits, Invocation, InvokeError, SourceOptions},
+//!     engine::{Backend, BoxFuture, CallRequest, Door, Engine, EngineSettings, Hub, HubLimits, Invocation, InvokeError, PermissionSettings, SourceOptions},
 //! };
 //!
 //! struct Greeter;
@@ -21,7 +21,9 @@
 //! let publisher = hub.register(Source::Custom("me".into()), SourceOptions::default(), Arc::new(Greeter));
 //! publisher.tools(SourceState::Ready, vec![serde_json::json!({"name": "greet"})], None, false);
 //!
-//! let engine = Engine::new(hub, EngineSettings::default(), None, vec![]);
+//! // Nothing runs that no rule allows: what a program publishes by itself is not trusted by default.
+//! let permissions = PermissionSettings { allow: vec!["me__greet".parse().unwrap()], ..PermissionSettings::default() };
+//! let engine = Engine::new(hub, EngineSettings { permissions, ..EngineSettings::default() }, None, vec![]);
 //! let report = engine.call_report(CallRequest::new("me__greet", None, Scope::default(), Door::Library)).await;
 //! assert_eq!(report.outcome.word(), "ok");
 //! # }
