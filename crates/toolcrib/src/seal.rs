@@ -37,9 +37,10 @@ impl Seal {
     /// The handle, if the seal is ours and the user's.
     pub(crate) fn open<'s>(&self, sealed: &'s str, user: Option<&str>) -> Option<&'s str> {
         let (handle, mark) = sealed.rsplit_once('.')?;
-        let mark = blake3::Hash::from_hex(mark).ok()?;
+        // As it was given, to the letter: hexadecimal digits can be written in two ways.
+        let read = blake3::Hash::from_hex(mark).ok().filter(|read| read.to_hex().as_str() == mark)?;
         // Compares in constant time.
-        (mark == self.mark(handle, user)).then_some(handle)
+        (read == self.mark(handle, user)).then_some(handle)
     }
 
     fn mark(&self, handle: &str, user: Option<&str>) -> blake3::Hash {
@@ -82,6 +83,7 @@ mod tests {
             (sealed.clone(), None),
             ("handle".to_owned(), Some("ann")),
             (format!("{sealed}0"), Some("ann")),
+            (format!("handle.{}", sealed["handle.".len()..].to_uppercase()), Some("ann")),
             (sealed.replace("handle", "handlf"), Some("ann")),
             (sealed[..sealed.len() - 1].to_owned(), Some("ann")),
             (seal.close("handle", None), Some("ann")),
