@@ -19,11 +19,9 @@ use crate::{
 const GUARDED: &str = "COMMAND_KILL_TEST_GUARDED";
 const SECONDS: &str = "COMMAND_KILL_TEST_SECONDS";
 
-/// Not a test of its own: the process that is killed. Runs a command that takes for ever.
-#[tokio::test]
-#[ignore = "run by the test below"]
-async fn caller_process() {
-    let (Ok(guarded), Ok(seconds)) = (env::var(GUARDED), env::var(SECONDS)) else { return };
+/// What the process that is killed does: it runs a command that takes for ever.
+#[tokio::main(flavor = "current_thread")]
+async fn call(guarded: &str, seconds: &str) {
     let guard = (guarded == "yes").then(guard);
     let commands = CommandSettings { allowed: Commands::Any, guard, ..CommandSettings::default() };
     let tools = Tools::new(BuiltinSettings { commands, ..BuiltinSettings::default() });
@@ -56,9 +54,13 @@ fn until(seconds: &str, wanted: usize) -> bool {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_guarded_command_does_not_outlive_kill_9() {
+    // The test is also the process that it starts and kills.
+    if let (Ok(guarded), Ok(seconds)) = (env::var(GUARDED), env::var(SECONDS)) {
+        return call(&guarded, &seconds);
+    }
     for (guarded, seconds) in [("no", "86421"), ("yes", "86422")] {
         let mut caller = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "killed::caller_process", "--ignored"])
+            .args(["--exact", "killed::a_guarded_command_does_not_outlive_kill_9"])
             .env(GUARDED, guarded)
             .env(SECONDS, seconds)
             .stdout(Stdio::null())

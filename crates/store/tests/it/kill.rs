@@ -11,39 +11,36 @@ use toolcrib_store::SqliteStore;
 
 const FILE: &str = "STORE_KILL_TEST_FILE";
 
-/// Not a test of its own: the process that is killed. Writes for ever, saying on its standard output what was
-/// answered.
-#[test]
-#[ignore = "run by the test below"]
-fn writer_process() {
-    let Ok(path) = env::var(FILE) else { return };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+/// What the process that is killed does: it writes for ever, saying on its standard output what was answered.
+async fn write(path: &str) {
     let (store, _) = SqliteStore::open(path).unwrap();
-    runtime.block_on(async {
-        let mut tasks = tokio::task::JoinSet::new();
-        for task in 0..4 {
-            let store = store.clone();
-            tasks.spawn(async move {
-                for n in 0_u64.. {
-                    let key = format!("{task}/{n}");
-                    store.set("n", &key, &key, usize::MAX).await.unwrap();
-                    let mut out = std::io::stdout().lock();
-                    writeln!(out, "\ndone {key}").unwrap();
-                    out.flush().unwrap();
-                }
-            });
-        }
-        tasks.join_next().await;
-    });
+    let mut tasks = tokio::task::JoinSet::new();
+    for task in 0..4 {
+        let store = store.clone();
+        tasks.spawn(async move {
+            for n in 0_u64.. {
+                let key = format!("{task}/{n}");
+                store.set("n", &key, &key, usize::MAX).await.unwrap();
+                let mut out = std::io::stdout().lock();
+                writeln!(out, "\ndone {key}").unwrap();
+                out.flush().unwrap();
+            }
+        });
+    }
+    tasks.join_next().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_answered_survives_kill_9() {
+    // The test is also the process that it starts and kills.
+    if let Ok(path) = env::var(FILE) {
+        return write(&path).await;
+    }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     for lines in [1, 50, 300] {
         let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "kill::writer_process", "--ignored", "--nocapture"])
+            .args(["--exact", "kill::what_was_answered_survives_kill_9", "--nocapture"])
             .env(FILE, &path)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

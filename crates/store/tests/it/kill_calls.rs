@@ -50,33 +50,35 @@ async fn approvals(store: SqliteStore, run: String) {
     }
 }
 
-/// Not a test of its own: the process that is killed.
-#[test]
-#[ignore = "run by the test below"]
-fn calling_process() {
-    let (Ok(path), Ok(run)) = (env::var(FILE), env::var(RUN)) else { return };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+/// What the process that is killed does.
+async fn work(path: &str, run: String) {
     let (store, _) = SqliteStore::open(path).unwrap();
-    runtime.block_on(async {
-        store.open_run(&run).await.unwrap();
-        let mut tasks = tokio::task::JoinSet::new();
-        for task in 0..3 {
-            tasks.spawn(calls(store.clone(), run.clone(), task));
-        }
-        tasks.spawn(approvals(store.clone(), run.clone()));
-        tasks.join_next().await;
-    });
+    store.open_run(&run).await.unwrap();
+    let mut tasks = tokio::task::JoinSet::new();
+    for task in 0..3 {
+        tasks.spawn(calls(store.clone(), run.clone(), task));
+    }
+    tasks.spawn(approvals(store, run));
+    tasks.join_next().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answered_steps_of_calls_survive_kill_9_and_no_grant_is_used_twice() {
+    // The test is also the process that it starts and kills.
+    if let (Ok(path), Ok(run)) = (env::var(FILE), env::var(RUN)) {
+        return work(&path, run).await;
+    }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let (watcher, _) = SqliteStore::open(&path).unwrap();
     for (round, lines) in [3, 40, 150, 400].into_iter().enumerate() {
         let run = format!("run{round}");
         let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "kill_calls::calling_process", "--ignored", "--nocapture"])
+            .args([
+                "--exact",
+                "kill_calls::answered_steps_of_calls_survive_kill_9_and_no_grant_is_used_twice",
+                "--nocapture",
+            ])
             .env(FILE, &path)
             .env(RUN, &run)
             .stdout(Stdio::piped())
