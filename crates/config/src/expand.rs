@@ -47,6 +47,10 @@ pub fn expand(text: &str, folder: &Path, surroundings: &dyn Surroundings) -> Res
     Expander { folder, surroundings }.expand(text, MAX_DEPTH)
 }
 
+/// References that lead to folders and names which everybody knows.
+const KNOWN_PLACES: [&str; 8] =
+    ["workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/", "HOME", "PWD", "USER"];
+
 /// What the references in a text stand for, one by one; for hiding them where the text is shown. Well-known folders are
 /// no secrets, and what leads nowhere has no value.
 pub(crate) fn values(text: &str, folder: &Path, surroundings: &dyn Surroundings) -> Vec<String> {
@@ -55,9 +59,10 @@ pub(crate) fn values(text: &str, folder: &Path, surroundings: &dyn Surroundings)
     while let Some(at) = rest.find("${") {
         let inner = &rest[at + 2..];
         let Some(end) = closing(inner) else { break };
-        let known = ["workspaceFolder", "userHome", "pathSeparator", "/", "HOME", "PWD", "USER"];
         let word = inner[..end].strip_prefix("env:").unwrap_or(&inner[..end]);
-        if !rest[..at].ends_with('$') && !known.iter().any(|known| word.starts_with(known)) {
+        // With a default it is still the same folder; with anything else behind it (HOMEBREW_TOKEN) it is another variable.
+        let name = word.split_once(':').map_or(word, |(name, _)| name);
+        if !rest[..at].ends_with('$') && !KNOWN_PLACES.contains(&name) {
             values.extend(expand(&rest[at..=at + 2 + end], folder, surroundings).ok());
         }
         rest = &inner[end + 1..];

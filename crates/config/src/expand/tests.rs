@@ -53,6 +53,30 @@ fn every_form_expands() {
     check("${userHome}", "/home/u");
 }
 
+/// What everybody knows is not hidden; a variable that only begins like it is.
+#[test]
+fn only_well_known_places_are_no_secrets() {
+    struct Env;
+    impl Surroundings for Env {
+        fn variable(&self, name: &str) -> Option<String> {
+            Some(format!("value of {name}"))
+        }
+        fn read(&self, _path: &Path) -> std::io::Result<Vec<u8>> {
+            Err(std::io::ErrorKind::NotFound.into())
+        }
+        fn working_dir(&self) -> Option<std::path::PathBuf> {
+            None
+        }
+    }
+    #[track_caller]
+    fn check(text: &str, hidden: &[&str]) {
+        assert_eq!(values(text, Path::new("/conf"), &Env), hidden, "{text}");
+    }
+    check("${HOME} ${env:PWD} ${USER:-x} ${workspaceFolder} ${workspaceFolderBasename} ${userHome} ${/}", &[]);
+    check("${HOMEBREW_GITHUB_API_TOKEN}", &["value of HOMEBREW_GITHUB_API_TOKEN"]);
+    check("${env:USER_TOKEN} ${PWD_PROD:-x}", &["value of USER_TOKEN", "value of PWD_PROD"]);
+}
+
 #[test]
 fn what_leads_nowhere_is_named() {
     fails("${NO}", "environment variable NO is not set");

@@ -93,11 +93,12 @@ pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
         );
     }
     if let Ok(listen) = loaded.config.gateway.listen.parse::<SocketAddr>() {
-        if !listen.ip().is_loopback() && loaded.config.gateway.keys.is_empty() {
+        let gateway = &loaded.config.gateway;
+        if !listen.ip().is_loopback() && gateway.keys.is_empty() && gateway.named_keys.is_empty() {
             find(
                 "error",
                 "gateway.listen".to_owned(),
-                format!("{listen} is not loopback and there are no gateway.keys; serve would refuse"),
+                format!("{listen} is not loopback and there are neither gateway.keys nor gateway.named_keys; serve would refuse"),
             );
         }
         if let Err(error) = TcpListener::bind(listen) {

@@ -114,8 +114,8 @@ const TABLE: &[Row] = &[
     Row { programs: &["ssh", "scp", "sftp", "ssh-copy-id"], letters: "oFI", valued: "bcDEeiJLlmOpQRWw", ..ROW },
     Row { programs: &["scp", "sftp"], letters: "SD", valued: "bcioFlPX", ..ROW },
     // find deletes; what it runs is read by itself.
-    Row { programs: &["find", "gfind"], words: &["-delete"], ..ROW },
-    Row { programs: &["find", "gfind"], words: &["-fprint", "-fprintf", "-fls", "-fprint0"], does: Writes, ..ROW },
+    Row { programs: &["find"], words: &["-delete"], ..ROW },
+    Row { programs: &["find"], words: &["-fprint", "-fprintf", "-fls", "-fprint0"], does: Writes, ..ROW },
     // curl and wget write what they fetch, cookies and traces anywhere; -K and -e bring in options that are not in sight.
     Row { programs: &["curl"], letters: "K", valued: "AbCdEeFHhmPQrTtUuXxYyz", long: &["config"], ..ROW },
     Row {

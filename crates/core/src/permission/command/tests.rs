@@ -38,6 +38,9 @@ fn a_line_is_read_into_simple_commands() {
     reads("! time -p { rm x; }", true, &["rm x"]);
     reads("time time coproc rm x", false, &["rm x"]);
     reads("time A=1 rm x", true, &["time A=1 rm x", "rm x"]);
+    reads("gfind . -exec rm {} \\;", true, &["gfind . -exec rm {} ;", "rm {}"]);
+    reads("gxargs rm", true, &["gxargs rm", "rm"]);
+    reads("genv A=1 gnice -n 5 rm x", true, &["genv A=1 gnice -n 5 rm x", "gnice -n 5 rm x", "rm x"]);
     reads("time { rm x; }", true, &["rm x"]);
     reads("time -p if true; then rm x; fi", true, &["true", "rm x"]);
     reads("! rm x", true, &["rm x"]);

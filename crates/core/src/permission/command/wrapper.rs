@@ -103,7 +103,7 @@ fn wrapper(name: &str) -> Option<Wrapper> {
             long_flags: &["ignore-environment", "null", "debug"],
             ..PLAIN
         },
-        "timeout" | "gtimeout" => Wrapper {
+        "timeout" => Wrapper {
             valued: "sk",
             flags: "v",
             long_valued: &["signal", "kill-after"],
@@ -282,10 +282,19 @@ pub(super) fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
+/// GNU's programs go by a `g` in front where the system has its own of that name.
+fn plain_name(name: &str) -> &str {
+    const GNU: [&str; 9] = ["chroot", "env", "find", "nice", "nohup", "stdbuf", "time", "timeout", "xargs"];
+    match name.strip_prefix('g') {
+        Some(plain) if GNU.contains(&plain) => plain,
+        _ => name,
+    }
+}
+
 /// Looks into a command whose words and assignments are read, and finds what it runs.
 pub(super) fn build(mut command: SimpleCommand, depth: usize, state: &mut State) -> SimpleCommand {
     let Some(program) = command.words.first() else { return command };
-    let name = base_name(&program.text).to_owned();
+    let name = plain_name(base_name(&program.text)).to_owned();
     if !program.known || name.is_empty() {
         state.doubt();
         return command;
