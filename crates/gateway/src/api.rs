@@ -91,7 +91,7 @@ pub enum ApiRequest {
     Breakers,
     /// `POST /v1/breakers/reset` (operators): `{"key": …}`.
     ResetBreaker(Value),
-    /// `GET /metrics` (operators, or anybody where no keys are configured)
+    /// `GET /metrics` (operators, or anybody where no callers' keys are configured)
     Metrics,
 }
 

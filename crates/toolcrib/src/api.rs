@@ -129,6 +129,11 @@ impl Api {
     }
 
     fn assemble(&self, mut scope: toolcrib_core::Scope, wish: &Value) -> Result<ApiReply, ApiReply> {
+        let known = |key: &String| ["target", "context_length"].contains(&key.as_str());
+        if !wish.as_object().is_some_and(|wish| wish.keys().all(known)) {
+            let text = "the body is an object with 'target' and, if known, 'context_length'";
+            return Err(ApiReply::error(400, "not_read", text));
+        }
         let target: Target = wish["target"].as_str().unwrap_or("mcp").parse().map_err(
             |error: toolcrib_core::render::UnknownTarget| ApiReply::error(400, "not_read", error.to_string()),
         )?;

@@ -15,7 +15,7 @@ use toolcrib_mcp::server::{Asking, ElicitError, Elicitor, Question, Reply};
 
 use crate::print;
 
-/// The field of the form, and the key of the question in the modern era.
+/// The field of the form.
 pub(crate) const FIELD: &str = "answer";
 /// The key under which the question travels in the modern era.
 pub(crate) const KEY: &str = "approval";

@@ -37,7 +37,7 @@ pub(crate) struct StoreReport {
 /// Opens the store; where that is not possible nothing is kept, which is said. Tools that only read work then; what may
 /// change something is refused, unless there is to be no journal.
 pub(crate) fn open(config: &Config) -> (Stores, StoreReport) {
-    let Some(path) = path(config) else { return (in_memory(), StoreReport::default()) };
+    let Some(path) = path(config) else { return (in_memory(config), StoreReport::default()) };
     match open_file(&path, config) {
         Ok((store, findings)) => (store, StoreReport { path: Some(path), kept: true, findings }),
         Err(error) => {
@@ -46,7 +46,10 @@ pub(crate) fn open(config: &Config) -> (Stores, StoreReport) {
                 path.display()
             );
             let journal = Arc::new(Unwritable::new(format!("the store cannot be used ({error})")));
-            (Stores { journal, ..in_memory() }, StoreReport { path: Some(path), kept: false, findings: vec![finding] })
+            (
+                Stores { journal, ..in_memory(config) },
+                StoreReport { path: Some(path), kept: false, findings: vec![finding] },
+            )
         }
     }
 }
@@ -94,8 +97,8 @@ fn open_file(path: &std::path::Path, config: &Config) -> Result<(Stores, Vec<Str
     Ok((stores, warnings.iter().map(ToString::to_string).collect()))
 }
 
-fn in_memory() -> Stores {
-    let store = Arc::new(MemoryStore::new());
+fn in_memory(config: &Config) -> Stores {
+    let store = Arc::new(MemoryStore::with_result_bytes(config.results.keep_bytes));
     Stores {
         definitions: store.clone(),
         values: store.clone(),

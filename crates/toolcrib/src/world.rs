@@ -92,7 +92,7 @@ impl World {
         for finding in &findings {
             print::note(format!("{}: {finding}", severity(finding)));
         }
-        let (stores, mut store) = stores::open(&loaded.config);
+        let (stores, store) = stores::open(&loaded.config);
         let statistics = Arc::new(Statistics::default());
         let hub = Hub::new(settings::hub(&loaded.config));
         let mut builder = Engine::builder(hub.clone())
@@ -119,7 +119,6 @@ impl World {
                 ),
             }
         }
-        store.findings.dedup();
         for finding in &store.findings {
             print::note(format!("warning: {finding}"));
         }

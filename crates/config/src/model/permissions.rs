@@ -103,8 +103,8 @@ pub struct RuleConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConditionConfig {
-    /// Name of the argument, with dots into objects; or `$tool`, `$source`, `$namespace`, `$category`, `$risk`, `$user`,
-    /// `$tenant`.
+    /// Name of the argument, with dots into objects; or `$tool`, `$source`, `$namespace` (the server's
+    /// name), `$risk`, `$effect`, `$user`, `$tenant`.
     pub argument: String,
     /// How it is compared.
     pub op: ConditionOp,

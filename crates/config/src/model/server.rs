@@ -68,9 +68,9 @@ pub struct ServerConfig {
     /// Milliseconds from start to a finished handshake, 100 to 600000.
     #[schemars(range(min = 100, max = 600_000))]
     pub connect_timeout_ms: u64,
-    /// Milliseconds for one call, 100 to 600000.
+    /// Milliseconds for one call, 100 to 600000. Left out: `calls.timeout_ms`.
     #[schemars(range(min = 100, max = 600_000))]
-    pub call_timeout_ms: u64,
+    pub call_timeout_ms: Option<u64>,
     /// One line on what the server is for; shown in listings and searched.
     pub description: Option<String>,
     /// Tags of all its tools, for `tag:NAME` selectors.
@@ -109,7 +109,7 @@ impl Default for ServerConfig {
             enabled: true,
             era: EraSetting::Auto,
             connect_timeout_ms: 30_000,
-            call_timeout_ms: 60_000,
+            call_timeout_ms: None,
             description: None,
             tags: Vec::new(),
             include: None,
@@ -142,7 +142,7 @@ impl ServerConfig {
             trust_hints: false,
             lazy: false,
             connect_timeout_ms: 0,
-            call_timeout_ms: 0,
+            call_timeout_ms: None,
             ..self.clone()
         };
         let mut hasher = blake3::Hasher::new();
@@ -161,7 +161,7 @@ impl ServerConfig {
     /// Whether a running server can stay as it is when its configuration becomes `new`: what is started, and how it is
     /// spoken to, is the same.
     pub fn can_stay(&self, new: &Self) -> bool {
-        let spoken = |server: &Self| (server.era, server.connect_timeout_ms, server.call_timeout_ms, server.lazy);
+        let spoken = |server: &Self| (server.era, server.connect_timeout_ms, server.lazy);
         self.fingerprint() == new.fingerprint() && spoken(self) == spoken(new)
     }
 
@@ -190,7 +190,9 @@ impl ServerConfig {
 
     pub(crate) fn settle(&mut self, key: &str, findings: &mut Vec<Diagnostic>) {
         clamp(&mut self.connect_timeout_ms, 100, 600_000, &format!("{key}.connect_timeout_ms"), findings);
-        clamp(&mut self.call_timeout_ms, 100, 600_000, &format!("{key}.call_timeout_ms"), findings);
+        if let Some(limit) = &mut self.call_timeout_ms {
+            clamp(limit, 100, 600_000, &format!("{key}.call_timeout_ms"), findings);
+        }
     }
 }
 

@@ -109,7 +109,7 @@ fn codex() {
     assert_eq!(figma.bearer.as_ref().unwrap().expose(), "f1gma");
     assert_eq!(figma.headers["X-Figma-Region"].expose(), "us-east-1");
     assert_eq!(figma.headers["X-Team"].expose(), "team");
-    assert_eq!(figma.call_timeout_ms, 45_500);
+    assert_eq!(figma.call_timeout_ms, Some(45_500));
     let chrome = &loaded.config.servers["chrome"];
     assert_eq!(chrome.include.as_deref(), Some(&["open".to_owned(), "screenshot".to_owned()][..]));
     assert_eq!(chrome.exclude, ["screenshot"]);

@@ -138,13 +138,19 @@ fn a_reload_touches_what_changed() {
     check(&before, &config(&base.replace("one", "two")), &[], &[], &["b"], false);
     check(&before, &config(&format!("{base}[servers.c]\ncommand = 'c'")), &["c"], &[], &[], false);
     check(&before, &config(&format!("{base}enabled = false")), &[], &["b"], &[], false);
-    for label in ["include = ['x*']", "description = 'd'", "always = true", "instructions = true", "trust_hints = true"]
-    {
+    for label in [
+        "include = ['x*']",
+        "description = 'd'",
+        "always = true",
+        "instructions = true",
+        "trust_hints = true",
+        "call_timeout_ms = 1000",
+    ] {
         let after = config(&format!("{base}{label}"));
         check(&before, &after, &[], &[], &[], false);
         assert_eq!(changes(&before, &after).relabelled, ["b"], "{label}");
     }
-    for spoken in ["era = 'legacy'", "call_timeout_ms = 1000", "lazy = true"] {
+    for spoken in ["era = 'legacy'", "connect_timeout_ms = 1000", "lazy = true"] {
         check(&before, &config(&format!("{base}{spoken}")), &[], &[], &["b"], false);
     }
     check(&before, &config(&format!("{base}[policy]\ndeny = ['x']")), &[], &[], &[], true);

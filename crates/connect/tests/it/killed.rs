@@ -58,7 +58,9 @@ fn a_guarded_command_does_not_outlive_kill_9() {
     if let (Ok(guarded), Ok(seconds)) = (env::var(GUARDED), env::var(SECONDS)) {
         return call(&guarded, &seconds);
     }
-    for (guarded, seconds) in [("no", "86421"), ("yes", "86422")] {
+    for (guarded, digit) in [("no", 1), ("yes", 2)] {
+        // A number that no other run of these tests on this machine has.
+        let seconds = &format!("9{}{digit}", std::process::id());
         let mut caller = Command::new(env::current_exe().unwrap())
             .args(["--exact", "killed::a_guarded_command_does_not_outlive_kill_9"])
             .env(GUARDED, guarded)

@@ -154,12 +154,12 @@ impl Leave<'_> {
         state: &mut Progressing,
     ) -> Result<Option<GrantUse>, Stop> {
         let question = self.question(assessment, state);
-        let (authority, reason) = match decision {
+        let (authority, reason, by_trust) = match decision {
             Decision::Allow { authority } => {
                 state.evidence.authority = Some(authority.to_string());
                 return Ok(None);
             }
-            Decision::Ask { authority, reason } => (authority, reason),
+            Decision::Ask { authority, reason, by_trust } => (authority, reason, *by_trust),
             Decision::Deny { authority, reason, .. } => {
                 return Err(denied(self.target, authority.clone(), reason.clone(), state));
             }
@@ -199,7 +199,7 @@ impl Leave<'_> {
             Asked::Parked { mut sentence, reason, id } => {
                 state.evidence.authority = Some(format!("request {id}"));
                 // Nothing but the trust level asked, and nothing stands against a rule that allows it.
-                if authority.starts_with("trust ") && assessment.risk < Risk::Critical {
+                if by_trust && assessment.risk < Risk::Critical {
                     let tool = self.target.tool.id();
                     sentence.push_str(&format!(
                         " To let the tool run from now on, a person can add \"{tool}\" to permissions.allow."

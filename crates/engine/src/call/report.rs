@@ -80,7 +80,7 @@ pub struct Evidence {
     pub journaled: bool,
 }
 
-/// What the stages share about one call. Each stage fills its part; none changes another's.
+/// What the stages share about one call. Each stage fills its part; by whose authority is for the last one that decided.
 pub(crate) struct Progressing {
     pub(crate) call_id: u64,
     pub(crate) started: Instant,

@@ -17,9 +17,9 @@ pub enum Kind {
     Outcome,
     /// A result arrived after its caller had been told that there was none.
     Late,
-    /// A question stays open: nobody could be asked, or nobody answered, during the call.
+    /// A question stays open: nobody could be asked or nobody answered during the call, or the answer comes with the next.
     Asked,
-    /// A person, or a time-out, answered.
+    /// A person answered, or the question was taken back because its call was cancelled.
     Answered,
     /// A grant was taken back.
     Grant,

@@ -174,7 +174,7 @@ impl PolicyChain {
             return if all {
                 Decision::Deny { hard: false, authority, reason }
             } else {
-                Decision::Ask { authority: authority.into(), reason: reason.into() }
+                Decision::Ask { authority: authority.into(), reason: reason.into(), by_trust: false }
             };
         }
         match first.or(allow).or(ask) {
@@ -184,13 +184,14 @@ impl PolicyChain {
                         authority: "critical risk".into(),
                         reason: "its risk is critical, and only an unconditional rule allows that without asking"
                             .into(),
+                        by_trust: false,
                     };
                 }
                 Decision::Allow { authority: authority.into() }
             }
             Some(Opinion::Ask { .. }) if all => self.trust.decide(question).await,
             Some(Opinion::Ask { authority, reason }) => {
-                Decision::Ask { authority: authority.into(), reason: reason.into() }
+                Decision::Ask { authority: authority.into(), reason: reason.into(), by_trust: false }
             }
             None => self.trust.decide(question).await,
         }
@@ -230,7 +231,7 @@ impl PolicyChain {
         let last = match self.trust.decide(question).await {
             Decision::Allow { authority } => Verdict::Allow { rule: authority.into_owned() },
             Decision::Deny { hard, authority, reason } => Verdict::Deny { hard, rule: authority, reason },
-            Decision::Ask { authority, reason } => {
+            Decision::Ask { authority, reason, .. } => {
                 Verdict::Ask { rule: authority.into_owned(), reason: reason.into_owned() }
             }
         };

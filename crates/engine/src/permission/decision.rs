@@ -25,5 +25,7 @@ pub enum Decision {
         authority: Cow<'static, str>,
         /// Why, for the person.
         reason: Cow<'static, str>,
+        /// Whether no rule asked, but only the trust level: then a rule in `permissions.allow` lets the call run.
+        by_trust: bool,
     },
 }

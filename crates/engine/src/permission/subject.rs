@@ -66,7 +66,7 @@ impl Surroundings {
             groups: &self.groups,
             assessment: question.assessment,
             category: None,
-            namespace: None,
+            namespace: Some(question.tool.source().group()),
             place: self.place(question.tool.source()),
             real,
         }

@@ -19,7 +19,8 @@ pub(super) struct TrustLevel {
 
 impl TrustLevel {
     pub(super) async fn decide(&self, question: &Question<'_>) -> Decision {
-        let ask = |reason: Cow<'static, str>| Decision::Ask { authority: self.authority().into(), reason };
+        let ask =
+            |reason: Cow<'static, str>| Decision::Ask { authority: self.authority().into(), reason, by_trust: true };
         match self.trust {
             Trust::None => ask("no rule allows it".into()),
             Trust::Configured if !configured(question.tool.source()) => {

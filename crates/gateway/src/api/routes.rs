@@ -7,6 +7,7 @@ use axum::{
     body::{Body, Bytes, to_bytes},
     extract::{Path, Query, Request, State, rejection::QueryRejection},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{delete, get, post},
 };
@@ -43,6 +44,15 @@ pub(crate) fn routes(service: Arc<dyn ApiService>, settings: Arc<GatewaySettings
         .route("/v1/pending", get(pending))
         .route("/v1/pending/{handle}", delete(cancel))
         .route("/v1/deliveries", get(deliveries))
+        .route("/metrics", get(metrics))
+        .merge(operators())
+        .with_state(api)
+}
+
+/// What only operators may do: a model that can call tools must not be able to answer for a person. Checked before anything
+/// of a request is read.
+fn operators() -> Router<Arc<Api>> {
+    Router::new()
         .route("/v1/approvals", get(approvals))
         .route("/v1/approvals/{id}", post(answer))
         .route("/v1/grants", get(grants))
@@ -52,8 +62,11 @@ pub(crate) fn routes(service: Arc<dyn ApiService>, settings: Arc<GatewaySettings
         .route("/v1/audit", get(audit))
         .route("/v1/breakers", get(breakers))
         .route("/v1/breakers/reset", post(reset))
-        .route("/metrics", get(metrics))
-        .with_state(api)
+        .route_layer(middleware::from_fn(operators_only))
+}
+
+async fn operators_only(Extension(Operator(operator)): Extension<Operator>, request: Request, next: Next) -> Response {
+    if operator { next.run(request).await } else { no_operator() }
 }
 
 impl Api {
@@ -64,14 +77,6 @@ impl Api {
         let kind = if metrics { "text/plain; version=0.0.4; charset=utf-8" } else { "application/json" };
         let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         (status, [(header::CONTENT_TYPE, HeaderValue::from_static(kind))], Body::from(reply.body)).into_response()
-    }
-
-    /// Only operators: a model that can call tools must not be able to answer for a person.
-    async fn ask_as_operator(&self, who: &Who, request: ApiRequest) -> Response {
-        if !who.1.0.0 {
-            return no_operator();
-        }
-        self.ask(who, request).await
     }
 
     async fn body(&self, request: Request) -> Result<Bytes, ApiReply> {
@@ -256,60 +261,56 @@ struct ApprovalsQuery {
 
 async fn approvals(State(api): Shared, who: Who, query: Result<Query<ApprovalsQuery>, QueryRejection>) -> Response {
     match query {
-        Ok(Query(ApprovalsQuery { state, limit })) => {
-            api.ask_as_operator(&who, ApiRequest::Approvals { state, limit }).await
-        }
-        Err(_) if !who.1.0.0 => no_operator(),
+        Ok(Query(ApprovalsQuery { state, limit })) => api.ask(&who, ApiRequest::Approvals { state, limit }).await,
         Err(error) => refuse(ApiReply::error(400, "not_read", error.body_text())),
     }
 }
 
 async fn answer(State(api): Shared, who: Who, Path(id): Path<String>, request: Request) -> Response {
     match api.value(request).await {
-        Ok(answer) => api.ask_as_operator(&who, ApiRequest::Answer { id, answer }).await,
+        Ok(answer) => api.ask(&who, ApiRequest::Answer { id, answer }).await,
         Err(reply) => refuse(reply),
     }
 }
 
 async fn grants(State(api): Shared, who: Who) -> Response {
-    api.ask_as_operator(&who, ApiRequest::Grants).await
+    api.ask(&who, ApiRequest::Grants).await
 }
 
 async fn revoke(State(api): Shared, who: Who, Path(id): Path<String>) -> Response {
-    api.ask_as_operator(&who, ApiRequest::Revoke { id }).await
+    api.ask(&who, ApiRequest::Revoke { id }).await
 }
 
 async fn resume(State(api): Shared, who: Who, Path(correlation): Path<String>, request: Request) -> Response {
     match api.raw(request).await {
-        Ok(payload) => api.ask_as_operator(&who, ApiRequest::Resume { correlation, payload }).await,
+        Ok(payload) => api.ask(&who, ApiRequest::Resume { correlation, payload }).await,
         Err(reply) => refuse(reply),
     }
 }
 
 async fn stats(State(api): Shared, who: Who) -> Response {
-    api.ask_as_operator(&who, ApiRequest::Stats).await
+    api.ask(&who, ApiRequest::Stats).await
 }
 
-async fn audit(State(api): Shared, who: Who, Query(query): Query<Vec<(String, String)>>) -> Response {
-    api.ask_as_operator(&who, ApiRequest::Audit(query)).await
+async fn audit(State(api): Shared, who: Who, query: Result<Query<Vec<(String, String)>>, QueryRejection>) -> Response {
+    match query {
+        Ok(Query(query)) => api.ask(&who, ApiRequest::Audit(query)).await,
+        Err(error) => refuse(ApiReply::error(400, "not_read", error.body_text())),
+    }
 }
 
 async fn breakers(State(api): Shared, who: Who) -> Response {
-    api.ask_as_operator(&who, ApiRequest::Breakers).await
+    api.ask(&who, ApiRequest::Breakers).await
 }
 
 async fn reset(State(api): Shared, who: Who, request: Request) -> Response {
     match api.value(request).await {
-        Ok(value) => api.ask_as_operator(&who, ApiRequest::ResetBreaker(value)).await,
+        Ok(value) => api.ask(&who, ApiRequest::ResetBreaker(value)).await,
         Err(reply) => refuse(reply),
     }
 }
 
 async fn metrics(State(api): Shared, who: Who) -> Response {
     // Counts and tool names: nothing that a caller on this machine could not see anyway.
-    if who.0.0.0.is_none() {
-        api.ask(&who, ApiRequest::Metrics).await
-    } else {
-        api.ask_as_operator(&who, ApiRequest::Metrics).await
-    }
+    if who.0.0.0.is_none() || who.1.0.0 { api.ask(&who, ApiRequest::Metrics).await } else { no_operator() }
 }

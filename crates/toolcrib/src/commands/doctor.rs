@@ -98,7 +98,9 @@ pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
             find(
                 "error",
                 "gateway.listen".to_owned(),
-                format!("{listen} is not loopback and there are neither gateway.keys nor gateway.named_keys; serve would refuse"),
+                format!(
+                    "{listen} is not loopback and there are neither gateway.keys nor gateway.named_keys; serve would refuse"
+                ),
             );
         }
         if let Err(error) = TcpListener::bind(listen) {

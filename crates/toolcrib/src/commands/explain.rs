@@ -57,11 +57,13 @@ fn sentence(judgement: &Judgement, with_arguments: bool) -> String {
     let call = if with_arguments { "This call" } else { "A call without arguments" };
     let nature = format!("{} risk, {}", judgement.risk.word(), judgement.effect.word().replace('_', "-"));
     match &judgement.decision {
-        Decision::Allow { authority } => format!("  {call} would run ({authority}; {nature})."),
-        Decision::Ask { authority, reason } => {
-            format!(
-                "  {call} would ask a person: {reason} ({authority}; {nature}). A rule in permissions.allow lets it run."
-            )
+        Decision::Allow { authority } => {
+            format!("  {call} would run if its arguments fit ({authority}; {nature}, unless a person said \"never\").")
+        }
+        Decision::Ask { authority, reason, by_trust } => {
+            // Where a rule asks, another that allows changes nothing.
+            let fix = if *by_trust { " A rule in permissions.allow lets it run." } else { "" };
+            format!("  {call} would ask a person: {reason} ({authority}; {nature}).{fix}")
         }
         Decision::Deny { authority, reason, .. } => {
             format!("  {call} would be refused: {reason} ({authority}; {nature}). Changing that rule lets it run.")
@@ -72,7 +74,7 @@ fn sentence(judgement: &Judgement, with_arguments: bool) -> String {
 fn as_value(judgement: &Judgement) -> Value {
     let (decision, authority, reason) = match &judgement.decision {
         Decision::Allow { authority } => ("allow", authority.to_string(), None),
-        Decision::Ask { authority, reason } => ("ask", authority.to_string(), Some(reason.to_string())),
+        Decision::Ask { authority, reason, .. } => ("ask", authority.to_string(), Some(reason.to_string())),
         Decision::Deny { authority, reason, .. } => ("deny", authority.clone(), Some(reason.clone())),
     };
     let opinions: Vec<Value> = judgement

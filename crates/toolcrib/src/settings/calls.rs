@@ -69,8 +69,10 @@ fn breaker(config: &model::BreakerConfig) -> Option<BreakerPolicy> {
 
 pub(super) fn limits(loaded: &Loaded) -> anyhow::Result<CallLimits> {
     let Config { servers, results, limits, calls, audit, .. } = &loaded.config;
-    let source_timeouts: BTreeMap<Source, Duration> =
-        servers.iter().map(|(name, server)| (Source::Mcp(name.clone()), millis(server.call_timeout_ms))).collect();
+    let source_timeouts: BTreeMap<Source, Duration> = servers
+        .iter()
+        .filter_map(|(name, server)| Some((Source::Mcp(name.clone()), millis(server.call_timeout_ms?))))
+        .collect();
     let mut tool_timeouts = Vec::new();
     for (index, timeout) in calls.timeouts.iter().enumerate() {
         let key = format!("calls.timeouts[{index}]");

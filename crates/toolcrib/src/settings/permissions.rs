@@ -167,6 +167,11 @@ fn rule(config: &RuleConfig, key: &str, index: usize, loaded: &Loaded) -> anyhow
 }
 
 fn condition(config: &ConditionConfig, place: &str) -> anyhow::Result<Condition> {
+    if config.argument == "$category" {
+        return Err(anyhow!(
+            "{place}: $category needs the tool manager, which this version does not have; a rule on it would never fit"
+        ));
+    }
     let operator = match config.op {
         ConditionOp::StartsWith => Operator::StartsWith,
         ConditionOp::NotStartsWith => Operator::NotStartsWith,

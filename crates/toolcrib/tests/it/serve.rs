@@ -147,12 +147,14 @@ fn a_reload_touches_what_changed_and_nothing_else() {
     assert!(client.notified > 0, "clients are told");
 
     let processes = client.descendants();
+    assert!(!processes.is_empty(), "the server is a process");
     write(folder, &format!("{inner}description = 'a nested counter'\nexclude = ['fetch_url']\n"));
     client.until("the excluded tool is gone", |client| client.call("inner__fetch_url")["error"]["code"] == -32602);
     assert_eq!(client.descendants(), processes, "new filters do not restart the server");
 
     write(folder, "this is = = no TOML");
-    std::thread::sleep(Duration::from_millis(50));
+    // Longer than the reload waits for further changes, or it would never have looked at this one.
+    std::thread::sleep(Duration::from_millis(1_000));
     assert!(client.call("inner__current_time")["result"]["content"].is_array(), "a broken file changes nothing");
 
     write(folder, "[policy]\ndeny = ['fetch_url']\n");

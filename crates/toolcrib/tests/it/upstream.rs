@@ -23,11 +23,20 @@ pub(crate) const START: &str = r#"ulimit -S -f unlimited; exec "$0" "$@" 3>&1 >/
 pub(crate) const DOORS: [&str; 8] =
     ["direct", "bridge", "cli", "http", "http_bridge", "mcp_http", "mcp_modern", "library"];
 
-/// The server of the other tests: their configuration starts this program with this test's name. Does nothing as a test.
+/// Every door has tools of its own, so that what is counted by tool does not mix. Started by the configuration of the other
+/// tests, with the file to write into, this is their server.
 #[test]
 fn upstream() {
     if let Ok(observed) = env::var(OBSERVED) {
-        serve(&File::options().append(true).create(true).open(observed).unwrap());
+        return serve(&File::options().append(true).create(true).open(observed).unwrap());
+    }
+    let tools = tools();
+    let names: std::collections::BTreeSet<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), tools.len(), "no name twice");
+    for door in DOORS {
+        for kind in ["look", "note", "wipe", "frail"] {
+            assert!(names.contains(format!("{kind}_{door}").as_str()), "{kind} for {door}");
+        }
     }
 }
 

@@ -28,9 +28,18 @@ fn killed_under_load_over_http() {
     run::torture(Kind::Http);
 }
 
-/// The tool server of the runs: the scene's configuration starts this program with this test's name and the file to
-/// write into. Does nothing when it is run as a test.
+/// What the runs count on. Started by the scene's configuration, with the file to write into, this is their tool server.
 #[test]
 fn upstream() {
-    upstream::serve_if_asked();
+    if upstream::serve_if_asked() {
+        return;
+    }
+    let dangerous = |name: &str| {
+        upstream::tools()
+            .iter()
+            .find(|tool| tool["name"] == name)
+            .map(|tool| tool["annotations"]["destructiveHint"] == true)
+    };
+    // One runs by itself, the other is asked about.
+    assert_eq!((dangerous("add"), dangerous("wipe")), (Some(false), Some(true)));
 }

@@ -13,9 +13,10 @@ use serde_json::{Value, json};
 
 /// Speaks MCP on standard input and descriptor 3 (standard output is the test harness's) if the last word of the command
 /// line is an absolute path; that file gets the lines.
-pub(crate) fn serve_if_asked() {
+/// Whether it was asked.
+pub(crate) fn serve_if_asked() -> bool {
     let Some(observed) = env::args().next_back().filter(|path| path.starts_with('/') && env::args().len() > 3) else {
-        return;
+        return false;
     };
     let observed = File::options().append(true).create(true).open(observed).unwrap();
     let out = File::options().write(true).open("/dev/fd/3").unwrap();
@@ -30,7 +31,7 @@ pub(crate) fn serve_if_asked() {
                 "serverInfo": {"name": "torture", "version": "1"},
             }}),
             "ping" => json!({"result": {}}),
-            "tools/list" => json!({"result": {"tools": [tool("add", false), tool("wipe", true)]}}),
+            "tools/list" => json!({"result": {"tools": tools()}}),
             "tools/call" => {
                 let (observed, out) = (observed.clone(), out.clone());
                 let arguments = message["params"]["arguments"].clone();
@@ -52,6 +53,11 @@ pub(crate) fn serve_if_asked() {
     }
     // One of those that do not notice that nobody is there any more: toolcrib has to see to its end.
     thread::sleep(Duration::from_mins(2));
+    true
+}
+
+pub(crate) fn tools() -> [Value; 2] {
+    [tool("add", false), tool("wipe", true)]
 }
 
 fn tool(name: &str, destructive: bool) -> Value {

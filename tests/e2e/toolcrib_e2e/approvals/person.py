@@ -11,7 +11,7 @@ from mcp.types import ElicitResult, ErrorData
 from ..report import expect
 
 FIELD = "answer"
-# The words of the form. `pattern` adds the number of a wider pattern to one of them.
+# The words of the form. A number behind one of them means a wider pattern.
 ONCE, SESSION, ALWAYS, DENY, FORBID = "approve_once", "approve_session", "approve_always", "deny", "never"
 DECLINE, CANCEL = "decline", "cancel"
 NEVER, BROKEN = "never answers", "broken"
@@ -24,7 +24,7 @@ def values(schema: dict[str, Any]) -> list[str]:
     expect(schema.get("required") == [FIELD], f"the form's required fields: {schema}")
     field = schema["properties"][FIELD]
     expect(field.get("type") == "string", f"the answer is no text: {field}")
-    return field["enum"] if "enum" in field else [choice["const"] for choice in field["oneOf"]]
+    return field["enum"]
 
 
 def choose(schema: dict[str, Any], wanted: str) -> dict[str, Any]:
