@@ -3,6 +3,7 @@
 //! Owns routes, bodies and who may use what. What a request means is the [`ApiService`]'s.
 
 mod routes;
+mod waiters;
 
 pub(crate) use routes::routes;
 pub use toolcrib_mcp::server::BoxFuture;

@@ -72,7 +72,7 @@ impl Bound {
         let Self { listener, address, settings, mut routes, api } = self;
         let settings = Arc::new(settings);
         if let Some(api) = api {
-            routes = routes.merge(api::routes(api, settings.clone()));
+            routes = routes.merge(api::routes(api, settings.clone(), shutdown.clone()));
         }
         let server = Server::new(service, settings.server.clone());
         let endpoint = Endpoint::new(server, settings.clone());

@@ -1,6 +1,7 @@
 //! What the gateway is told, and why it may refuse to start.
 
 use std::{
+    collections::HashMap,
     fmt, io,
     net::{Ipv4Addr, SocketAddr},
     time::Duration,
@@ -90,9 +91,24 @@ impl Default for GatewaySettings {
 
 impl GatewaySettings {
     /// Whether it is safe to start with these.
-    pub(crate) fn check(&self) -> Result<(), GatewayError> {
-        if let Some(key) = self.keys.iter().chain(&self.operator_keys).find(|key| key.secret.trim().is_empty()) {
-            return Err(GatewayError::EmptyKey(key.name.clone()));
+    ///
+    /// # Errors
+    /// [`GatewayError::NoKeys`] for an address others can reach without a key, and what is wrong with a key: empty, not one
+    /// that a header can carry, or the same as another, which would leave open whose it is.
+    pub fn check(&self) -> Result<(), GatewayError> {
+        let keys = self.keys.iter().map(|key| (key, "keys"));
+        let mut seen = HashMap::new();
+        for (key, list) in keys.chain(self.operator_keys.iter().map(|key| (key, "operator_keys"))) {
+            let name = || format!("{} ({list})", key.name);
+            if key.secret.trim().is_empty() {
+                return Err(GatewayError::EmptyKey(name()));
+            }
+            if key.secret.trim() != key.secret || !key.secret.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+                return Err(GatewayError::UnusableKey(name()));
+            }
+            if let Some(first) = seen.insert(key.secret.as_str(), name()) {
+                return Err(GatewayError::SameKey(first, name()));
+            }
         }
         if !self.listen.ip().is_loopback() && self.keys.is_empty() {
             return Err(GatewayError::NoKeys(self.listen));
@@ -127,6 +143,14 @@ pub enum GatewayError {
     /// A key that anyone has.
     #[error("key {0:?} is empty; give it a value or remove it")]
     EmptyKey(String),
+    /// A key that no request can show.
+    #[error(
+        "no request can show key {0:?}: a key has printable ASCII characters only and no space or line end around them"
+    )]
+    UnusableKey(String),
+    /// Two callers with one secret.
+    #[error("keys {0:?} and {1:?} are the same, so it is open whose it is; give each caller a key of its own")]
+    SameKey(String, String),
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}; choose another port or end what uses it")]
     Listen {

@@ -15,7 +15,10 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use tokio_util::sync::CancellationToken;
 
-use super::{ApiCall, ApiCaller, ApiReply, ApiRequest, ApiService, MAX_WAIT_MS};
+use super::{
+    ApiCall, ApiCaller, ApiReply, ApiRequest, ApiService, MAX_WAIT_MS,
+    waiters::{MAX_WAITERS, Waiters},
+};
 use crate::{
     guard::{Operator, Principal, single},
     settings::GatewaySettings,
@@ -27,14 +30,20 @@ const MAX_WORD: usize = 256;
 struct Api {
     service: Arc<dyn ApiService>,
     settings: Arc<GatewaySettings>,
+    waiters: Waiters,
+    shutdown: CancellationToken,
 }
 
 type Shared = State<Arc<Api>>;
 type Who = (Extension<Principal>, Extension<Operator>);
 
-/// The routes of the API.
-pub(crate) fn routes(service: Arc<dyn ApiService>, settings: Arc<GatewaySettings>) -> Router {
-    let api = Arc::new(Api { service, settings });
+/// The routes of the API. What only waits ends when `shutdown` fires.
+pub(crate) fn routes(
+    service: Arc<dyn ApiService>,
+    settings: Arc<GatewaySettings>,
+    shutdown: CancellationToken,
+) -> Router {
+    let api = Arc::new(Api { service, settings, waiters: Waiters::default(), shutdown });
     Router::new()
         .route("/v1/tools", get(tools))
         .route("/v1/search", post(search))
@@ -77,6 +86,22 @@ impl Api {
         let kind = if metrics { "text/plain; version=0.0.4; charset=utf-8" } else { "application/json" };
         let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         (status, [(header::CONTENT_TYPE, HeaderValue::from_static(kind))], Body::from(reply.body)).into_response()
+    }
+
+    /// Results of the caller, once there are some; what is there by then when the gateway shuts down.
+    async fn wait(&self, who: &Who, wait_ms: u64, session: Option<String>) -> Response {
+        let deliveries = |wait_ms, session| self.ask(who, ApiRequest::Deliveries { wait_ms, session });
+        if wait_ms == 0 {
+            return deliveries(0, session).await;
+        }
+        let Some(_place) = self.waiters.enter(&who.0.0.0) else {
+            let text = format!("{MAX_WAITERS} requests with this key wait already; use the answers of those");
+            return refuse(ApiReply::error(429, "too_many_waiting", text));
+        };
+        match self.shutdown.run_until_cancelled(deliveries(wait_ms, session.clone())).await {
+            Some(answer) => answer,
+            None => deliveries(0, session).await,
+        }
     }
 
     async fn body(&self, request: Request) -> Result<Bytes, ApiReply> {
@@ -244,10 +269,7 @@ async fn deliveries(State(api): Shared, who: Who, query: Result<Query<Deliveries
         Ok(Query(DeliveriesQuery { session: Some(session), .. })) if session.is_empty() || session.len() > MAX_WORD => {
             refuse(ApiReply::error(400, "not_read", format!("session has 1 to {MAX_WORD} bytes")))
         }
-        Ok(Query(DeliveriesQuery { wait_ms, session })) => {
-            let wait_ms = wait_ms.min(MAX_WAIT_MS);
-            api.ask(&who, ApiRequest::Deliveries { wait_ms, session }).await
-        }
+        Ok(Query(DeliveriesQuery { wait_ms, session })) => api.wait(&who, wait_ms.min(MAX_WAIT_MS), session).await,
         Err(error) => refuse(ApiReply::error(400, "not_read", error.body_text())),
     }
 }

@@ -10,3 +10,4 @@ mod http;
 mod legacy;
 mod lifecycle;
 mod modern;
+mod waiting;

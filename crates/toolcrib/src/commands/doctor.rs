@@ -93,15 +93,8 @@ pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
         );
     }
     if let Ok(listen) = loaded.config.gateway.listen.parse::<SocketAddr>() {
-        let gateway = &loaded.config.gateway;
-        if !listen.ip().is_loopback() && gateway.keys.is_empty() && gateway.named_keys.is_empty() {
-            find(
-                "error",
-                "gateway.listen".to_owned(),
-                format!(
-                    "{listen} is not loopback and there are neither gateway.keys nor gateway.named_keys; serve would refuse"
-                ),
-            );
+        if let Err(error) = crate::settings::gateway(&loaded.config, listen).check() {
+            find("error", "gateway".to_owned(), format!("serve would refuse to start: {error}"));
         }
         if let Err(error) = TcpListener::bind(listen) {
             find(
