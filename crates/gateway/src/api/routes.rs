@@ -94,7 +94,7 @@ impl Api {
         if wait_ms == 0 {
             return deliveries(0, session).await;
         }
-        let Some(_place) = self.waiters.enter(&who.0.0.0) else {
+        let Some(_place) = self.waiters.enter(who.0.0.0.as_ref()) else {
             let text = format!("{MAX_WAITERS} requests with this key wait already; use the answers of those");
             return refuse(ApiReply::error(429, "too_many_waiting", text));
         };

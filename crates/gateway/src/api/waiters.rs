@@ -15,9 +15,9 @@ pub(super) struct Waiters(Mutex<HashMap<Option<Arc<str>>, Arc<Semaphore>>>);
 
 impl Waiters {
     /// A place to wait in, or none when all of the caller's are taken.
-    pub(super) fn enter(&self, caller: &Option<Arc<str>>) -> Option<OwnedSemaphorePermit> {
+    pub(super) fn enter(&self, caller: Option<&Arc<str>>) -> Option<OwnedSemaphorePermit> {
         let mut callers = self.0.lock();
-        let places = callers.entry(caller.clone()).or_insert_with(|| Arc::new(Semaphore::new(MAX_WAITERS)));
+        let places = callers.entry(caller.cloned()).or_insert_with(|| Arc::new(Semaphore::new(MAX_WAITERS)));
         places.clone().try_acquire_owned().ok()
     }
 }
