@@ -21,13 +21,11 @@ struct Nothing {
 impl ApiService for Nothing {
     fn answer<'a>(&'a self, _: &'a ApiCaller, request: ApiRequest) -> BoxFuture<'a, ApiReply> {
         Box::pin(async move {
-            match request {
-                ApiRequest::Deliveries { wait_ms: 0, .. } => ApiReply { status: 200, body: "nothing".to_owned() },
-                _ => {
-                    self.waiting.add_permits(1);
-                    future::pending().await
-                }
+            if let ApiRequest::Deliveries { wait_ms: 0, .. } = request {
+                return ApiReply { status: 200, body: "nothing".to_owned() };
             }
+            self.waiting.add_permits(1);
+            future::pending().await
         })
     }
 }
