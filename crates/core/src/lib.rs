@@ -19,6 +19,7 @@ pub mod ingest;
 mod json_text;
 pub mod name;
 pub mod permission;
+pub mod provider;
 pub mod rate;
 pub mod redact;
 pub mod render;

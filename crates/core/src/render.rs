@@ -14,7 +14,7 @@ use self::{
     lower::lower,
     notes::{shortened, with_remarks},
 };
-use crate::ContentHash;
+use crate::{ContentHash, provider::WayBack};
 
 pub mod dialect;
 mod inline;
@@ -108,8 +108,12 @@ pub struct TooManyTools {
 }
 
 /// A tool set as a target takes it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendered {
+    /// Whom it is for.
+    pub target: Target,
+    /// Exposed names of the tools that are rendered, in their order.
+    pub listed: Vec<String>,
     /// What goes into the request's list of tools. Gemini's list has one entry that holds all declarations.
     pub tools: Vec<Value>,
     /// Exposed names by the names at the target, where they differ.
@@ -124,20 +128,45 @@ pub struct Rendered {
     pub too_many: Option<TooManyTools>,
 }
 
+impl Rendered {
+    fn new(target: Target) -> Self {
+        Self {
+            target,
+            listed: Vec::new(),
+            tools: Vec::new(),
+            names: BTreeMap::new(),
+            key_maps: BTreeMap::new(),
+            losses: Vec::new(),
+            refused: Vec::new(),
+            too_many: None,
+        }
+    }
+
+    /// The way back for calls of the rendered tools.
+    pub fn way_back(&self) -> WayBack {
+        WayBack::new(self.target, self.listed.iter().cloned(), self.names.clone(), self.key_maps.clone())
+    }
+}
+
 /// Renders definitions in MCP shape, under their exposed names and in their order, for a target.
 pub fn render<'a>(target: Target, definitions: impl IntoIterator<Item = &'a Value>) -> Rendered {
-    let mut rendered = Rendered::default();
+    let mut rendered = Rendered::new(target);
+    let definitions: Vec<&Value> = definitions.into_iter().collect();
     let Some(dialect) = target.dialect() else {
+        rendered.listed =
+            definitions.iter().filter_map(|definition| Some(definition["name"].as_str()?.to_owned())).collect();
         rendered.tools = definitions.into_iter().cloned().collect();
         return rendered;
     };
-    let definitions: Vec<&Value> = definitions.into_iter().collect();
     let exposed: BTreeSet<&str> = definitions.iter().filter_map(|definition| definition["name"].as_str()).collect();
     let mut taken = BTreeSet::new();
     for definition in definitions {
         let name = definition["name"].as_str().unwrap_or_default();
         match tool(dialect, definition, &exposed, &mut taken, &mut rendered) {
-            Ok(tool) => rendered.tools.push(tool),
+            Ok(tool) => {
+                rendered.tools.push(tool);
+                rendered.listed.push(name.to_owned());
+            }
             Err(error) => rendered.refused.push(Refused { tool: name.to_owned(), reason: error.to_string() }),
         }
     }

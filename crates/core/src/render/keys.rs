@@ -30,16 +30,24 @@ pub struct KeyMap {
     /// What holds in the entries of this list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<Box<KeyMap>>,
+    /// Keys, as renamed, for which `null` means that they are not given: strict modes let no key be left out.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub absent: BTreeSet<String>,
 }
 
 impl KeyMap {
     /// Whether nothing was renamed.
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty() && self.inner.is_empty() && self.values.is_none() && self.items.is_none()
+        self.names.is_empty()
+            && self.inner.is_empty()
+            && self.values.is_none()
+            && self.items.is_none()
+            && self.absent.is_empty()
     }
 
     fn absorb(&mut self, other: Self) {
         self.names.extend(other.names);
+        self.absent.extend(other.absent);
         for (key, map) in other.inner {
             self.inner.entry(key).or_default().absorb(map);
         }
@@ -51,7 +59,8 @@ impl KeyMap {
     }
 }
 
-/// Carries arguments of a model back: renamed keys get their original names. Everything else stays as it is.
+/// Carries arguments of a model back: renamed keys get their original names, and a `null` that stands for nothing goes.
+/// Everything else stays as it is.
 #[must_use]
 pub fn unmap_arguments(keys: &KeyMap, arguments: &Value) -> Value {
     carry(keys, arguments, &|keys: &KeyMap, key: &str| keys.names.get(key).cloned(), false)
@@ -79,6 +88,9 @@ fn carry(
         Value::Object(map) => {
             let mut out = Map::new();
             for (key, value) in map {
+                if value.is_null() && !inner_by_new_name && keys.absent.contains(key) {
+                    continue;
+                }
                 let new = rename(keys, key).unwrap_or_else(|| key.clone());
                 let inner = if inner_by_new_name { &new } else { key };
                 let value = match keys.inner.get(inner).or(keys.values.as_deref()) {

@@ -91,7 +91,7 @@ fn shapes() {
 #[test]
 fn no_tools_are_an_empty_list() {
     for target in Target::ALL {
-        assert_eq!(render(target, []), Rendered::default(), "{target}");
+        assert_eq!(render(target, []), Rendered::new(target), "{target}");
     }
 }
 
