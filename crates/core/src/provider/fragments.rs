@@ -196,9 +196,15 @@ impl Fragments {
                 ("role" | "function_call", _) | (_, Value::Null) => {}
                 ("content", Value::String(text)) => self.text.push_str(text),
                 ("content", Value::Array(parts)) => {
-                    parts.iter().for_each(|part| self.text.push_str(part["text"].as_str().unwrap_or_default()));
+                    for part in parts {
+                        self.text.push_str(part["text"].as_str().unwrap_or_default());
+                    }
                 }
-                ("tool_calls", Value::Array(calls)) => calls.iter().for_each(|call| self.chat_call(call)),
+                ("tool_calls", Value::Array(calls)) => {
+                    for call in calls {
+                        self.chat_call(call);
+                    }
+                }
                 (key, Value::String(text)) => {
                     if let Some(Value::String(known)) = self.extra.get_mut(key) {
                         known.push_str(text);

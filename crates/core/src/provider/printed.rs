@@ -85,16 +85,13 @@ fn extract(text: &str, known: &dyn Fn(&str) -> bool) -> (Vec<Printed>, String) {
         FORMS.iter().filter_map(|(opener, form)| Some((rest.find(opener)?, *opener, *form))).min_by_key(|found| found.0)
     {
         let body = &rest[at + opener.len()..];
-        match read(form, body).filter(|(found, _)| all_known(found, known)) {
-            Some((found, after)) => {
-                said.push_str(&rest[..at]);
-                calls.extend(found);
-                rest = after;
-            }
-            None => {
-                said.push_str(&rest[..at + opener.len()]);
-                rest = body;
-            }
+        if let Some((found, after)) = read(form, body).filter(|(found, _)| all_known(found, known)) {
+            said.push_str(&rest[..at]);
+            calls.extend(found);
+            rest = after;
+        } else {
+            said.push_str(&rest[..at + opener.len()]);
+            rest = body;
         }
     }
     said.push_str(rest);

@@ -120,7 +120,11 @@ fn chat(wire: Wire, message: &Value) -> Option<Found> {
     let mut found = Found::default();
     match &message["content"] {
         Value::String(text) => found.say(text),
-        Value::Array(parts) => parts.iter().for_each(|part| found.say(part["text"].as_str().unwrap_or_default())),
+        Value::Array(parts) => {
+            for part in parts {
+                found.say(part["text"].as_str().unwrap_or_default());
+            }
+        }
         _ => {}
     }
     let mut turn = Map::new();

@@ -41,6 +41,9 @@ fn asked(turn: &Turn) -> Vec<(String, String)> {
     turn.calls.iter().map(|call| (call.name.clone(), call.arguments.get().to_owned())).collect()
 }
 
+/// A text, the calls in it, and what is left of it.
+type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+
 fn pairs(want: &[(&str, &str)]) -> Vec<(String, String)> {
     want.iter().map(|(name, arguments)| ((*name).to_owned(), (*arguments).to_owned())).collect()
 }
@@ -428,20 +431,20 @@ fn a_turn_without_calls_needs_no_answer() {
 
 #[test]
 fn what_is_no_turn_is_told() {
-    let check = |target: Target, response: Value, word: &str| {
-        let error = calls_from(&way(target), &response, &ReadOptions::default()).unwrap_err().to_string();
+    let check = |target: Target, response: &Value, word: &str| {
+        let error = calls_from(&way(target), response, &ReadOptions::default()).unwrap_err().to_string();
         assert!(error.contains(word), "{target}: {error}");
     };
-    check(Target::Mcp, json!({}), "no responses of models");
+    check(Target::Mcp, &json!({}), "no responses of models");
     for target in providers() {
-        check(target, json!({"something": "else"}), "is missing");
-        check(target, json!("text"), "is missing");
-        check(target, json!({"error": {"message": "overloaded"}}), "overloaded");
+        check(target, &json!({"something": "else"}), "is missing");
+        check(target, &json!("text"), "is missing");
+        check(target, &json!({"error": {"message": "overloaded"}}), "overloaded");
     }
     let many: Vec<(&str, Value)> = (0..129).map(|_| (FILES, json!({}))).collect();
     for target in providers() {
-        check(target, response(target, &many), "129");
-        check(target, response(target, &[("", json!({}))]), "no name");
+        check(target, &response(target, &many), "129");
+        check(target, &response(target, &[("", json!({}))]), "no name");
     }
 }
 
@@ -451,7 +454,7 @@ fn printed_calls() {
     let one: &[(&str, &str)] = &[(FILES, r#"{"path":"p"}"#)];
     let spaced: &[(&str, &str)] = &[(FILES, r#"{"path": "p"}"#)];
     let two: &[(&str, &str)] = &[(FILES, r#"{"path":"p"}"#), (FILES, r#"{"path":"q"}"#)];
-    let cases: &[(&str, &[(&str, &str)], &str)] = &[
+    let cases: &[Row<'_>] = &[
         ("<tool_call>\n{\"name\": \"files__read\", \"arguments\": {\"path\": \"p\"}}\n</tool_call>", spaced, ""),
         (
             "I read.\n<tool_call>{\"name\":\"files__read\",\"arguments\":{\"path\":\"p\"}}</tool_call><tool_call>{\"name\":\"files__read\",\"arguments\":{\"path\":\"q\"}}</tool_call> Done.",

@@ -14,7 +14,7 @@ fn streamed(target: Target, events: &[Value]) -> Result<Turn, FragmentError> {
     Ok(calls_from(&way(target), &response, &ReadOptions::default()).unwrap())
 }
 
-fn delta(calls: Value) -> Value {
+fn delta(calls: &Value) -> Value {
     json!({"choices": [{"index": 0, "delta": {"tool_calls": calls}}]})
 }
 
@@ -53,12 +53,12 @@ fn chat() {
             json!({"choices": [{"delta": {"role": "assistant", "content": null, "reasoning_content": "h"}}]}),
             json!({"choices": [{"delta": {"content": "Loo", "reasoning_content": "m"}}]}),
             json!({"choices": [{"delta": {"content": "k."}}]}),
-            delta(json!([{"index": 0, "id": "c1", "type": "function", "function": {"name": FILES, "arguments": ""}}])),
+            delta(&json!([{"index": 0, "id": "c1", "type": "function", "function": {"name": FILES, "arguments": ""}}])),
             delta(
-                json!([{"index": 1, "id": "c2", "type": "function", "function": {"name": "odd", "arguments": "{}"}}]),
+                &json!([{"index": 1, "id": "c2", "type": "function", "function": {"name": "odd", "arguments": "{}"}}]),
             ),
-            delta(json!([{"index": 0, "function": {"arguments": "{\"path\""}}])),
-            delta(json!([{"index": 0, "function": {"arguments": ":\"p\"}"}}])),
+            delta(&json!([{"index": 0, "function": {"arguments": "{\"path\""}}])),
+            delta(&json!([{"index": 0, "function": {"arguments": ":\"p\"}"}}])),
             json!({"choices": []}),
         ],
     )
@@ -72,24 +72,26 @@ fn chat() {
 #[test]
 fn calls_without_an_index_of_their_own() {
     for index in [json!(0), Value::Null] {
-        let call = |id: Value, path: &str| {
+        let call = |id: &Value, path: &str| {
             delta(
-                json!([{"index": index, "id": id, "function": {"name": FILES, "arguments": format!("{{\"path\":\"{path}\"}}")}}]),
+                &json!([{"index": index, "id": id, "function": {"name": FILES, "arguments": format!("{{\"path\":\"{path}\"}}")}}]),
             )
         };
         for ids in [[json!("AbCdEf001"), json!("AbCdEf002")], [Value::Null, Value::Null]] {
             let [a, b] = ids;
-            let turn = streamed(Target::Mistral, &[call(a, "p"), call(b, "q")]).unwrap();
+            let turn = streamed(Target::Mistral, &[call(&a, "p"), call(&b, "q")]).unwrap();
             assert_eq!(asked(&turn), pairs(&[(FILES, r#"{"path":"p"}"#), (FILES, r#"{"path":"q"}"#)]), "{index}");
         }
     }
-    let message = |message: Value| json!({"message": message, "done": false});
+    let message = |message: &Value| json!({"message": message, "done": false});
     let turn = streamed(
         Target::Ollama,
         &[
-            message(json!({"role": "assistant", "content": "a"})),
-            message(json!({"content": "b", "tool_calls": [{"function": {"name": FILES, "arguments": {"path": "p"}}}]})),
-            message(json!({"content": "", "tool_calls": [{"function": {"name": FILES, "arguments": {"path": "q"}}}]})),
+            message(&json!({"role": "assistant", "content": "a"})),
+            message(
+                &json!({"content": "b", "tool_calls": [{"function": {"name": FILES, "arguments": {"path": "p"}}}]}),
+            ),
+            message(&json!({"content": "", "tool_calls": [{"function": {"name": FILES, "arguments": {"path": "q"}}}]})),
         ],
     )
     .unwrap();
@@ -122,16 +124,16 @@ fn responses() {
 
 #[test]
 fn gemini() {
-    let part = |part: Value| json!({"candidates": [{"content": {"role": "model", "parts": [part]}}]});
+    let part = |part: &Value| json!({"candidates": [{"content": {"role": "model", "parts": [part]}}]});
     let turn = streamed(
         Target::Gemini,
         &[
-            part(json!({"text": "I "})),
-            part(json!({"text": "look."})),
-            part(json!({"functionCall": {"name": FILES, "args": {"path": "p"}}, "thoughtSignature": "s"})),
-            part(json!({"functionCall": {"name": "odd", "willContinue": true}})),
-            part(json!({"functionCall": {"partialArgs": [{"jsonPath": "$.file_name", "stringValue": "a"}], "willContinue": true}})),
-            part(json!({"functionCall": {"partialArgs": [{"jsonPath": "$.file_name", "stringValue": "b"}, {"jsonPath": "$.deep[0].n", "numberValue": 2}]}})),
+            part(&json!({"text": "I "})),
+            part(&json!({"text": "look."})),
+            part(&json!({"functionCall": {"name": FILES, "args": {"path": "p"}}, "thoughtSignature": "s"})),
+            part(&json!({"functionCall": {"name": "odd", "willContinue": true}})),
+            part(&json!({"functionCall": {"partialArgs": [{"jsonPath": "$.file_name", "stringValue": "a"}], "willContinue": true}})),
+            part(&json!({"functionCall": {"partialArgs": [{"jsonPath": "$.file_name", "stringValue": "b"}, {"jsonPath": "$.deep[0].n", "numberValue": 2}]}})),
         ],
     )
     .unwrap();
@@ -175,13 +177,13 @@ fn a_stream_that_ends_inside_a_call() {
         json!({"contentBlockStart": {"contentBlockIndex": 0, "start": {"toolUse": {"toolUseId": "t", "name": FILES}}}});
     let more = json!({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"toolUse": {"input": "{"}}}});
     assert_eq!(turn(Target::Bedrock, &[start, more]), incomplete);
-    let call = delta(json!([{"index": 0, "id": "c", "function": {"name": FILES, "arguments": "{\"path\": \"/tm"}}]));
+    let call = delta(&json!([{"index": 0, "id": "c", "function": {"name": FILES, "arguments": "{\"path\": \"/tm"}}]));
     assert_eq!(turn(Target::OpenAiChat, &[call]), incomplete);
     let call =
         json!({"candidates": [{"content": {"parts": [{"functionCall": {"name": FILES, "willContinue": true}}]}}]});
     assert_eq!(turn(Target::Gemini, &[call]), incomplete);
     // Text that is whole but no JSON is for the call path to answer.
-    let call = delta(json!([{"index": 0, "id": "c", "function": {"name": FILES, "arguments": "{path: p}"}}]));
+    let call = delta(&json!([{"index": 0, "id": "c", "function": {"name": FILES, "arguments": "{path: p}"}}]));
     assert_eq!(turn(Target::OpenAiChat, &[call]), Ok(pairs(&[(FILES, r#""{path: p}""#)])));
 }
 
@@ -193,6 +195,6 @@ fn streams_are_bounded() {
     let refused = (0..20).find_map(|_| fragments.push(&text).err());
     assert_eq!(refused, Some(FragmentError::TooLarge));
     let mut fragments = Fragments::new(Target::OpenAiChat).unwrap();
-    let call = |n: usize| delta(json!([{"index": n, "id": format!("c{n}"), "function": {"name": FILES}}]));
+    let call = |n: usize| delta(&json!([{"index": n, "id": format!("c{n}"), "function": {"name": FILES}}]));
     assert_eq!((0..600).find_map(|n| fragments.push(&call(n)).err()), Some(FragmentError::TooLarge));
 }
