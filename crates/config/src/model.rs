@@ -15,7 +15,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use builtin::{BuiltinConfig, CommandConfig, FetchConfig, FilesConfig, KeyValueConfig, TimeConfig};
+pub use builtin::{
+    BuiltinConfig, CommandConfig, FetchConfig, FilesConfig, KeyValueConfig, StoreName, StoresConfig, TimeConfig,
+};
 pub use calls::{
     AuditConfig, BreakerConfig, CallsConfig, ConcurrencyConfig, RateConfig, RatePer, RepeatConfig, TimeoutConfig,
 };

@@ -32,6 +32,7 @@ use tokio::sync::{OnceCell, Semaphore};
 use toolcrib_core::ToolResult;
 use toolcrib_engine::{Backend, BoxFuture, CallContext, Invocation, InvokeError, KeyValueStore};
 
+pub(crate) use self::key_values::namespace;
 use self::{failure::Failure, roots::Roots};
 pub use self::{
     roots::Root,

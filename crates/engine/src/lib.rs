@@ -21,6 +21,7 @@ pub mod results;
 pub mod settings;
 pub mod stats;
 pub mod store;
+pub mod store_tools;
 mod turns;
 mod view;
 

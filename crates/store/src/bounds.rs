@@ -1,6 +1,9 @@
 //! Bounds that both stores hold to, and the words for going beyond them.
 
-use toolcrib_engine::StoreError;
+use toolcrib_engine::{
+    StoreError,
+    store_tools::{Quota, Usage},
+};
 
 /// Most entries that a list gives, whatever limit was asked for.
 pub(crate) const LIST: usize = 10_000;
@@ -102,4 +105,31 @@ pub(crate) fn too_much_pending(most: usize) -> StoreError {
 
 pub(crate) fn exists_already(operation: &'static str) -> StoreError {
     StoreError::Failed { operation, cause: "there is one with this id already; use a fresh one".to_owned() }
+}
+
+/// Refuses an entry that would take a shelf beyond its quota. `bytes` are those of the new entry, `replaced` those of the
+/// one it takes the place of.
+pub(crate) fn check_shelf(
+    store: &str,
+    held: Usage,
+    fresh: bool,
+    bytes: u64,
+    replaced: u64,
+    quota: Quota,
+) -> Result<(), StoreError> {
+    if fresh && held.entries >= quota.entries {
+        return Err(StoreError::Quota(format!(
+            "store '{store}' already has {} entries, the most that are kept for one user; delete some first",
+            held.entries
+        )));
+    }
+    let after = held.bytes.saturating_sub(replaced).saturating_add(bytes);
+    // What makes it smaller is let through, also where the quota was lowered since.
+    if after > quota.bytes && bytes > replaced {
+        return Err(StoreError::Quota(format!(
+            "store '{store}' would have {after} bytes, at most {} are kept for one user; delete or shorten some entries",
+            quota.bytes
+        )));
+    }
+    Ok(())
 }

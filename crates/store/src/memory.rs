@@ -2,6 +2,7 @@
 //! resort when no file can be written.
 
 mod approvals;
+mod entries;
 mod journal;
 mod pending;
 
@@ -26,6 +27,7 @@ pub struct MemoryStore {
     approvals: Mutex<approvals::Approvals>,
     journal: Mutex<journal::Journal>,
     pending: Mutex<pending::Pieces>,
+    entries: Mutex<entries::Shelves>,
 }
 
 struct Results {

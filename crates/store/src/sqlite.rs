@@ -8,6 +8,7 @@
 //! may share one file; a write waits up to the busy timeout for its turn.
 
 mod approvals;
+mod entries;
 mod evidence;
 mod failure;
 mod journal;

@@ -1,22 +1,24 @@
-//! The built-in source: the tools of `connect`, the reader of kept results, and questions to the user.
+//! The built-in source: the tools of `connect`, the store tools, the reader of kept results, and questions to the user.
 
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
 use serde_json::Value;
-use toolcrib_config::model::BuiltinConfig;
+use toolcrib_config::model::{BuiltinConfig, StoreName, StoresConfig};
 use toolcrib_connect::{
     builtin::{BuiltinSettings, Builtins, CommandSettings, Commands, KeyValueSettings, Root},
     net::{EgressPolicy, HostRule},
+    stores::{self, StoreSettings},
 };
 use toolcrib_core::{Source, SourceState, ToolResult};
 use toolcrib_engine::{
-    Backend, BoxFuture, Hub, Invocation, InvokeError, KeyValueStore, SourceOptions,
+    Backend, BoxFuture, Hub, Invocation, InvokeError, SourceOptions,
     pending::{USER_INPUT_TOOL, UserInput},
     results::{self, ResultReader},
+    store_tools::{Quota, Router, STORE_TOOLS},
 };
 
-use crate::prompt::Desk;
+use crate::{prompt::Desk, stores::Stores};
 
 /// Networks that `builtin.fetch.allow_private` opens. Link-local addresses, where clouds keep credentials, stay closed.
 const PRIVATE_NETWORKS: [&str; 6] =
@@ -26,18 +28,22 @@ const PRIVATE_NETWORKS: [&str; 6] =
 /// fail has happened by then.
 pub(crate) fn prepare(
     config: &BuiltinConfig,
-    values: Arc<dyn KeyValueStore>,
+    kept: &Stores,
     results: ResultReader,
 ) -> anyhow::Result<impl FnOnce(&Hub) + use<>> {
-    let builtins = Builtins::new(settings(config)?, values);
+    let builtins = Builtins::new(settings(config)?, kept.values.clone());
+    let router = router(&config.stores, kept)?;
     let mut definitions = vec![results::definition()];
     if config.enabled {
         definitions.extend(builtins.definitions().into_iter().filter(|definition| is_enabled(definition, config)));
+        if config.stores.enabled {
+            definitions.extend(router.definitions());
+        }
         if config.user_input.enabled {
             definitions.push(UserInput::definition());
         }
     }
-    let backend = Arc::new(Builtin { builtins, results, user_input: UserInput::new(Arc::new(Desk)) });
+    let backend = Arc::new(Builtin { builtins, router, results, user_input: UserInput::new(Arc::new(Desk)) });
     Ok(move |hub: &Hub| {
         hub.replace(Source::Builtin, SourceOptions::default(), backend, SourceState::Ready, definitions);
     })
@@ -84,8 +90,27 @@ fn is_enabled(definition: &Value, config: &BuiltinConfig) -> bool {
     }
 }
 
+/// The store tools over the stores that the configuration names.
+fn router(config: &StoresConfig, kept: &Stores) -> anyhow::Result<Router> {
+    let whole = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+    let settings = StoreSettings {
+        quota: Quota { entries: config.max_entries, bytes: config.max_bytes },
+        max_entry_bytes: whole(config.max_entry_bytes),
+    };
+    let router = Router::default();
+    for name in StoreName::ALL {
+        if config.only.as_ref().is_none_or(|only| only.contains(&name))
+            && let Some(store) = stores::store(name.word(), &kept.entries, &kept.values, settings)
+        {
+            router.add(store).context("builtin.stores")?;
+        }
+    }
+    Ok(router)
+}
+
 struct Builtin {
     builtins: Builtins,
+    router: Router,
     results: ResultReader,
     user_input: UserInput,
 }
@@ -100,6 +125,9 @@ impl Backend for Builtin {
                 let suspender = &invocation.context.suspender;
                 Ok(self.user_input.run(&invocation, suspender).await)
             });
+        }
+        if STORE_TOOLS.contains(&invocation.tool.name()) {
+            return self.router.invoke(invocation);
         }
         self.builtins.invoke(invocation)
     }

@@ -7,6 +7,7 @@ use std::{path::PathBuf, sync::Arc};
 use toolcrib_config::{Config, Process, model::SyncMode};
 use toolcrib_engine::{
     DefinitionStore, KeyValueStore, ResultStore, approval::ApprovalStore, journal::JournalStore, pending::PendingStore,
+    store_tools::EntryStore,
 };
 use toolcrib_store::{MemoryStore, SqliteSettings, SqliteStore, SyncLevel};
 
@@ -21,6 +22,7 @@ pub(crate) struct Stores {
     pub(crate) approvals: Arc<dyn ApprovalStore>,
     pub(crate) journal: Arc<dyn JournalStore>,
     pub(crate) pending: Arc<dyn PendingStore>,
+    pub(crate) entries: Arc<dyn EntryStore>,
 }
 
 /// Where state is kept and what was said about it.
@@ -92,7 +94,8 @@ fn open_file(path: &std::path::Path, config: &Config) -> Result<(Stores, Vec<Str
         results: store.clone(),
         approvals: store.clone(),
         journal: store.clone(),
-        pending: store,
+        pending: store.clone(),
+        entries: store,
     };
     Ok((stores, warnings.iter().map(ToString::to_string).collect()))
 }
@@ -105,6 +108,7 @@ fn in_memory(config: &Config) -> Stores {
         results: store.clone(),
         approvals: store.clone(),
         journal: store.clone(),
-        pending: store,
+        pending: store.clone(),
+        entries: store,
     }
 }

@@ -124,7 +124,7 @@ impl World {
         }
         let engine = builder.build();
         let reader = reader(&stores, pending.as_ref());
-        builtins::prepare(&loaded.config.builtin, stores.values.clone(), reader)?(&hub);
+        builtins::prepare(&loaded.config.builtin, &stores, reader)?(&hub);
         statics::publish(&hub, &flags.catalog)?;
         let scope = Scope { profile: flags.profile.clone(), ..Scope::default() };
         // An unknown profile is told before anything is started.
@@ -240,7 +240,7 @@ impl World {
         let builtin = (loaded.config.builtin != running.loaded.config.builtin)
             .then(|| {
                 let reader = reader(&self.stores, self.engine.pending());
-                builtins::prepare(&loaded.config.builtin, self.stores.values.clone(), reader)
+                builtins::prepare(&loaded.config.builtin, &self.stores, reader)
             })
             .transpose()?;
         // From here on nothing fails: either all of it is applied or none.

@@ -22,6 +22,8 @@ pub struct BuiltinConfig {
     pub time: TimeConfig,
     /// A small persistent map.
     pub kv: KeyValueConfig,
+    /// Stores that models keep things in, behind five generic tools.
+    pub stores: StoresConfig,
     /// Asking the user a question.
     pub user_input: UserInputConfig,
 }
@@ -35,6 +37,7 @@ impl Default for BuiltinConfig {
             fetch: FetchConfig::default(),
             time: TimeConfig::default(),
             kv: KeyValueConfig::default(),
+            stores: StoresConfig::default(),
             user_input: UserInputConfig::default(),
         }
     }
@@ -132,6 +135,67 @@ impl Default for KeyValueConfig {
     }
 }
 
+/// Stores that models keep things in: `store_get`, `store_set`, `store_delete`, `store_list` and `store_action` over all of
+/// them. Off unless enabled: five more tools. What is kept lasts, apart by tenant and user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct StoresConfig {
+    /// Whether the tools are there.
+    pub enabled: bool,
+    /// Which stores: `files` (a scratch workspace), `notes`, `tasks`, `values` (what the `kv_` tools keep). Default: all.
+    pub only: Option<Vec<StoreName>>,
+    /// Most entries of one store and user, 1 to 100000.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub max_entries: u64,
+    /// Most bytes of one store and user, 1024 to 1073741824.
+    #[schemars(range(min = 1_024, max = 1024 * 1024 * 1024))]
+    pub max_bytes: u64,
+    /// Largest entry in bytes, 1024 to 16777216.
+    #[schemars(range(min = 1_024, max = 16 * 1024 * 1024))]
+    pub max_entry_bytes: u64,
+}
+
+/// A store that comes along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StoreName {
+    /// Files under paths, apart from the disk.
+    Files,
+    /// Notes, found by their words.
+    Notes,
+    /// Things to do.
+    Tasks,
+    /// Texts under keys.
+    Values,
+}
+
+impl StoreName {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Files, Self::Notes, Self::Tasks, Self::Values];
+
+    /// The word in the configuration, which is the store's id.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Notes => "notes",
+            Self::Tasks => "tasks",
+            Self::Values => "values",
+        }
+    }
+}
+
+impl Default for StoresConfig {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            only: None,
+            max_entries: 2_000,
+            max_bytes: 16 * 1024 * 1024,
+            max_entry_bytes: 1024 * 1024,
+        }
+    }
+}
+
 /// Asking the user a question (`request_user_input`). Where the client can show questions the answer is the tool's result;
 /// otherwise the call waits, for up to seven days, until `toolcrib approvals reply ID TEXT` or `POST /v1/resume/ID` answers.
 /// Off unless enabled: it needs somebody who answers.
@@ -148,5 +212,9 @@ impl BuiltinConfig {
         clamp(&mut self.fetch.max_bytes, 1_024, 64 * 1024 * 1024, "builtin.fetch.max_bytes", findings);
         clamp(&mut self.kv.max_value_bytes, 1, 1024 * 1024, "builtin.kv.max_value_bytes", findings);
         clamp(&mut self.kv.max_keys, 1, 1_000_000, "builtin.kv.max_keys", findings);
+        let stores = &mut self.stores;
+        clamp(&mut stores.max_entries, 1, 100_000, "builtin.stores.max_entries", findings);
+        clamp(&mut stores.max_bytes, 1_024, 1024 * 1024 * 1024, "builtin.stores.max_bytes", findings);
+        clamp(&mut stores.max_entry_bytes, 1_024, 16 * 1024 * 1024, "builtin.stores.max_entry_bytes", findings);
     }
 }

@@ -121,7 +121,7 @@ pub(crate) async fn run(shared: &Shared, tool: &str, raw: &RawValue, scope: &Sco
 
 /// Where a caller's values are: apart by tenant and user. Somebody without either, as on a single-user machine, has
 /// the plain namespace.
-fn namespace<'a>(plain: &'a str, scope: &Scope) -> Cow<'a, str> {
+pub(crate) fn namespace<'a>(plain: &'a str, scope: &Scope) -> Cow<'a, str> {
     let user = scope.user.as_deref().unwrap_or_default();
     if scope.tenant.is_empty() && user.is_empty() {
         return plain.into();

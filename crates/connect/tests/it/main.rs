@@ -10,4 +10,5 @@ mod files;
 mod http_server;
 mod key_values;
 mod killed;
+mod stores;
 mod tools;

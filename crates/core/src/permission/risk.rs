@@ -153,9 +153,10 @@ fn builtin(name: &str) -> Option<(Risk, Effect)> {
     Some(match name {
         "run_command" => (Risk::High, Effect::Destructive),
         "write_file" | "edit_file" => (Risk::Medium, Effect::Mutating),
-        "kv_set" | "kv_delete" => (Risk::Low, Effect::Mutating),
+        "kv_set" | "kv_delete" | "store_set" | "store_action" => (Risk::Low, Effect::Mutating),
+        "store_delete" => (Risk::Medium, Effect::Destructive),
         "read_file" | "list_directory" | "find_files" | "search_text" | "fetch_url" | "kv_get" | "kv_list"
-        | "current_time" | "tool_result_read" => (Risk::Low, Effect::ReadOnly),
+        | "store_get" | "store_list" | "current_time" | "tool_result_read" => (Risk::Low, Effect::ReadOnly),
         _ => return None,
     })
 }
@@ -198,7 +199,8 @@ pub fn classify(tool: &Tool, exposed: &str, local: &[RiskRule], groups: &Groups)
     found
 }
 
-/// Whether this call is dangerous: the tool is ([`Assessment::dangerous`]), or it is a built-in one that writes and a
+/// Whether this call is dangerous: the tool is ([`Assessment::dangerous`]), or it confirms an action of a store that
+/// destroys something, or it is a built-in one that writes and a
 /// path it is given does not lie inside one of the `scratch` roots (absolute folders), or that cannot be told. Links
 /// below a scratch root are the engine's to resolve.
 pub fn dangerous(
@@ -211,7 +213,12 @@ pub fn dangerous(
     if assessment.dangerous() {
         return true;
     }
-    let writes = *tool.source() == Source::Builtin && matches!(tool.name(), "write_file" | "edit_file");
+    let builtin = *tool.source() == Source::Builtin;
+    // A store's action that destroys something runs with this confirmation only (oneringai case 116): it tells of one.
+    if builtin && tool.name() == "store_action" && !assessment.local_risk {
+        return arguments.get("confirm") == Some(&Value::Bool(true));
+    }
+    let writes = builtin && matches!(tool.name(), "write_file" | "edit_file");
     if !writes || assessment.local_risk {
         return false;
     }

@@ -20,6 +20,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, sql: include_str!("../../migrations/0001_initial.sql") },
     Migration { version: 2, sql: include_str!("../../migrations/0002_definitions_by_fingerprint.sql") },
     Migration { version: 3, sql: include_str!("../../migrations/0003_trusted_calls.sql") },
+    Migration { version: 4, sql: include_str!("../../migrations/0004_entries.sql") },
 ];
 
 /// Why the schema cannot be brought up to date.

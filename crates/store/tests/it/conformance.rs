@@ -52,6 +52,13 @@ macro_rules! conformance {
             conformance!(@ $new, journal, a_list_has_an_end_whatever_was_asked_for);
             conformance!(@ $new, journal, old_records_are_dropped_from_the_front_and_the_chain_holds);
             conformance!(@ $new, journal, retention_takes_many_records);
+            conformance!(@ $new, entries, an_entry_comes_back_as_it_was_written);
+            conformance!(@ $new, entries, entries_are_apart_by_tenant_user_and_store);
+            conformance!(@ $new, entries, an_entry_is_written_over_the_revision_that_was_meant);
+            conformance!(@ $new, entries, a_shelf_has_a_quota_of_entries_and_of_bytes);
+            conformance!(@ $new, entries, entries_are_listed_in_order_by_prefix_and_page);
+            conformance!(@ $new, entries, entries_are_found_by_any_of_their_words);
+            conformance!(@ $new, entries, a_search_gives_the_best_when_there_are_many);
             conformance!(@ $new, pending, a_piece_of_work_comes_back_as_it_was);
             conformance!(@ $new, pending, a_piece_is_settled_once_and_delivered_once);
             conformance!(@ $new, pending, what_comes_too_late_is_not_taken);

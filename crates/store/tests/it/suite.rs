@@ -1,6 +1,7 @@
 //! What every store must do, whatever it keeps things in. One function per behaviour, run by `conformance.rs` on each.
 
 pub(crate) mod approvals;
+pub(crate) mod entries;
 pub(crate) mod journal;
 pub(crate) mod pending;
 
@@ -9,15 +10,18 @@ use std::sync::Barrier;
 use serde_json::json;
 use toolcrib_engine::{
     DefinitionStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions, approval::ApprovalStore,
-    journal::JournalStore, pending::PendingStore,
+    journal::JournalStore, pending::PendingStore, store_tools::EntryStore,
 };
 
 /// A store as the suite needs it.
 pub(crate) trait Store:
-    DefinitionStore + KeyValueStore + ResultStore + ApprovalStore + JournalStore + PendingStore
+    DefinitionStore + KeyValueStore + ResultStore + ApprovalStore + JournalStore + PendingStore + EntryStore
 {
 }
-impl<T: DefinitionStore + KeyValueStore + ResultStore + ApprovalStore + JournalStore + PendingStore> Store for T {}
+impl<T: DefinitionStore + KeyValueStore + ResultStore + ApprovalStore + JournalStore + PendingStore + EntryStore> Store
+    for T
+{
+}
 
 /// Runs `racers` threads that start together, each with one of the stores in turn, and gives what they came to.
 pub(crate) fn at_once<'s, S: Store, T: Send, F: Future<Output = T>>(

@@ -4,6 +4,7 @@
 mod api;
 mod command;
 mod http;
+mod kept;
 mod matrix;
 mod parked;
 mod path_rules;

@@ -21,6 +21,10 @@ fn hints_of_an_upstream_only_raise_caution() {
     check("builtin/edit_file", &json!({}), false, Medium, Mutating);
     check("builtin/kv_set", &json!({}), false, Low, Mutating);
     check("builtin/kv_delete", &json!({}), false, Low, Mutating);
+    check("builtin/store_set", &json!({}), false, Low, Mutating);
+    check("builtin/store_action", &json!({}), false, Low, Mutating);
+    check("builtin/store_delete", &json!({}), false, Medium, Destructive);
+    check("builtin/store_get", &json!({}), false, Low, ReadOnly);
     check("builtin/fetch_url", &json!({}), false, Low, ReadOnly);
     check("builtin/read_file", &json!({}), false, Low, ReadOnly);
     check("builtin/current_time", &json!({}), false, Low, ReadOnly);
@@ -82,6 +86,16 @@ fn writing_outside_the_scratch_area_is_dangerous() {
     writes("builtin/read_file", &json!({"path": "/etc/a"}), false);
     writes("builtin/run_command", &json!({"command": "ls"}), true);
     writes("mcp:x/write_file", &json!({"path": "/etc/a"}), false);
+}
+
+#[test]
+fn a_store_s_action_that_destroys_something_is_dangerous() {
+    writes("builtin/store_action", &json!({"action": "clear", "confirm": true}), true);
+    // These are refused by the store itself (oneringai case 116).
+    writes("builtin/store_action", &json!({"action": "clear", "confirm": "true"}), false);
+    writes("builtin/store_action", &json!({"action": "search"}), false);
+    writes("builtin/store_delete", &json!({"store": "notes", "key": "k"}), true);
+    writes("mcp:x/store_action", &json!({"confirm": true}), false);
 }
 
 #[test]
