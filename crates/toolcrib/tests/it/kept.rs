@@ -16,7 +16,7 @@ fn call(folder: &Path, tool: &str, arguments: &Value) -> (i32, Value, String) {
         .unwrap();
     let printed: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let said = String::from_utf8(output.stderr).unwrap() + &printed.to_string();
-    (output.status.code().unwrap(), printed["result"]["structuredContent"].clone(), said)
+    (output.status.code().unwrap(), printed["structuredContent"].clone(), said)
 }
 
 fn folder(config: &str) -> tempfile::TempDir {
