@@ -20,7 +20,7 @@ const STEP: usize = 200;
 /// What one store keeps: its id, its quota, and how its values become words.
 pub(super) struct Entries<T> {
     id: &'static str,
-    entries: Arc<dyn EntryStore>,
+    kept: Arc<dyn EntryStore>,
     settings: StoreSettings,
     words: fn(&str, &T) -> String,
 }
@@ -35,11 +35,11 @@ pub(super) struct Entry<T> {
 impl<T: Serialize + DeserializeOwned + Send + Sync> Entries<T> {
     pub(super) fn new(
         id: &'static str,
-        entries: Arc<dyn EntryStore>,
+        kept: Arc<dyn EntryStore>,
         settings: StoreSettings,
         words: fn(&str, &T) -> String,
     ) -> Self {
-        Self { id, entries, settings, words }
+        Self { id, kept, settings, words }
     }
 
     fn shelf(&self, owner: &Owner) -> Shelf {
@@ -57,7 +57,7 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Entries<T> {
     }
 
     pub(super) async fn get(&self, owner: &Owner, key: &str) -> Result<Option<Entry<T>>, StoreFault> {
-        let stored = self.entries.read(&self.shelf(owner), key).await?;
+        let stored = self.kept.read(&self.shelf(owner), key).await?;
         stored.map(|stored| self.entry(stored)).transpose()
     }
 
@@ -78,7 +78,7 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Entries<T> {
         check_key(key)?;
         let text = fields::text(value, self.settings.max_entry_bytes)?;
         let entry = NewEntry { key: key.to_owned(), value: text, words: (self.words)(key, value), over };
-        Ok(self.entries.write(&self.shelf(owner), entry, self.settings.quota).await?)
+        Ok(self.kept.write(&self.shelf(owner), entry, self.settings.quota).await?)
     }
 
     /// Changes an entry that is there; a change that comes between is not lost, this one is made on top of it.
@@ -99,15 +99,15 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Entries<T> {
     }
 
     pub(super) async fn delete(&self, owner: &Owner, key: &str) -> Result<bool, StoreFault> {
-        Ok(self.entries.remove(&self.shelf(owner), key).await?)
+        Ok(self.kept.remove(&self.shelf(owner), key).await?)
     }
 
     pub(super) async fn clear(&self, owner: &Owner) -> Result<u64, StoreFault> {
-        Ok(self.entries.clear(&self.shelf(owner)).await?)
+        Ok(self.kept.clear(&self.shelf(owner)).await?)
     }
 
     pub(super) async fn count(&self, owner: &Owner) -> Result<u64, StoreFault> {
-        Ok(self.entries.usage(&self.shelf(owner)).await?.entries)
+        Ok(self.kept.usage(&self.shelf(owner)).await?.entries)
     }
 
     /// The first `limit` entries after `after` that `wanted` lets through, and where the next page begins. What cannot
@@ -123,7 +123,7 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Entries<T> {
         let (shelf, mut after) = (self.shelf(owner), after.map(str::to_owned));
         let mut found: Vec<Entry<T>> = Vec::new();
         loop {
-            let step = self.entries.page(&shelf, prefix, after.as_deref(), STEP).await?;
+            let step = self.kept.page(&shelf, prefix, after.as_deref(), STEP).await?;
             let last = step.len() < STEP;
             for stored in step {
                 after = Some(stored.key.clone());
@@ -147,7 +147,7 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Entries<T> {
     /// Entries that have words of the query, best first.
     pub(super) async fn search(&self, owner: &Owner, query: &str, limit: usize) -> Result<Vec<Entry<T>>, StoreFault> {
         let asked = words::words(query);
-        let found = self.entries.find(&self.shelf(owner), &asked).await?;
+        let found = self.kept.find(&self.shelf(owner), &asked).await?;
         let text = |stored: &StoredEntry| {
             let value = serde_json::from_str(&stored.value).ok();
             value.map(|value| (self.words)(&stored.key, &value)).unwrap_or_default()

@@ -250,7 +250,7 @@ fn an_application_may_say_what_a_store_is() {
 #[test]
 fn a_store_that_describes_itself_badly_is_refused() {
     #[track_caller]
-    fn check(spec: StoreSpec, needle: &str) {
+    fn check(spec: &StoreSpec, needle: &str) {
         let refused: BadSpec = spec.check().unwrap_err();
         assert!(refused.to_string().contains(needle), "{refused}");
     }
@@ -258,11 +258,11 @@ fn a_store_that_describes_itself_badly_is_refused() {
     let action = |name: &str| ActionSpec { name: name.to_owned(), ..ActionSpec::default() };
     assert_eq!(good().check(), Ok(()));
     for id in ["", "S", "1s", "a-b", "a b", "ä", &"a".repeat(33)] {
-        check(StoreSpec { id: id.to_owned(), ..good() }, "cannot name");
+        check(&StoreSpec { id: id.to_owned(), ..good() }, "cannot name");
     }
-    check(StoreSpec { description: " ".to_owned(), ..good() }, "no description");
-    check(StoreSpec { fields: "x".repeat(601), ..good() }, "601 characters");
-    check(StoreSpec { actions: vec![action("a"), action("a")], ..good() }, "'a' twice");
-    check(StoreSpec { actions: vec![action("A")], ..good() }, "cannot name");
-    check(StoreSpec { actions: (0..25).map(|n| action(&format!("a{n}"))).collect(), ..good() }, "25 actions");
+    check(&StoreSpec { description: " ".to_owned(), ..good() }, "no description");
+    check(&StoreSpec { fields: "x".repeat(601), ..good() }, "601 characters");
+    check(&StoreSpec { actions: vec![action("a"), action("a")], ..good() }, "'a' twice");
+    check(&StoreSpec { actions: vec![action("A")], ..good() }, "cannot name");
+    check(&StoreSpec { actions: (0..25).map(|n| action(&format!("a{n}"))).collect(), ..good() }, "25 actions");
 }

@@ -94,8 +94,12 @@ impl EntryStore for SqliteStore {
         shelf: &'a Shelf,
         words: &'a [String],
     ) -> BoxFuture<'a, Result<Vec<StoredEntry>, StoreError>> {
-        let named: Vec<String> =
-            words.iter().filter(|word| word.chars().any(char::is_alphanumeric)).take(MAX_WORDS).map(quoted).collect();
+        let named: Vec<String> = words
+            .iter()
+            .filter(|word| word.chars().any(char::is_alphanumeric))
+            .take(MAX_WORDS)
+            .map(|word| quoted(word))
+            .collect();
         let asked = format!("shelf : {} AND words : ({})", shelf_word(shelf), named.join(" OR "));
         Box::pin(async move {
             if named.is_empty() {
@@ -232,6 +236,6 @@ fn shelf_word(shelf: &Shelf) -> String {
 }
 
 /// A word as FTS5 reads a string: nothing in it is an operator.
-fn quoted(word: &String) -> String {
+fn quoted(word: &str) -> String {
     format!("\"{}\"", word.replace('"', "\"\""))
 }
