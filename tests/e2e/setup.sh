@@ -24,6 +24,7 @@ need() {
 }
 need python3 python3
 need git git
+need curl curl
 
 if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
     say "python3 is older than 3.11: put a newer one first in PATH"

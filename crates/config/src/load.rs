@@ -115,6 +115,10 @@ fn admit(document: &mut Document, diagnostics: &mut Vec<Diagnostic>) -> Map<Stri
     if let Some(disclosure) = tree.get_mut("disclosure").filter(|value| !value.is_object()) {
         *disclosure = json!({"enabled": disclosure.take()});
     }
+    let keys = tree.get_mut("gateway").and_then(|gateway| gateway.get_mut("named_keys")).and_then(Value::as_object_mut);
+    for (_, key) in keys.into_iter().flatten().filter(|(_, key)| !key.is_object()) {
+        *key = json!({"key": key.take()});
+    }
     if document.own {
         for finding in reference::unknown_keys(&tree) {
             let place = document.place_of(&finding.key);

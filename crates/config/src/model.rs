@@ -22,7 +22,7 @@ pub use calls::{
     AuditConfig, BreakerConfig, CallsConfig, ConcurrencyConfig, RateConfig, RatePer, RepeatConfig, TimeoutConfig,
 };
 pub use disclosure::{DisclosureConfig, Ranker};
-pub use gateway::{GatewayConfig, StoreConfig, SyncMode};
+pub use gateway::{GatewayConfig, KeyScope, NamedKey, StoreConfig, SyncMode};
 pub use limits::{LimitsConfig, RedactMode, ResultsConfig, UntrustedMark};
 pub use names::{ConflictRule, NamesConfig, PrefixRule};
 pub use permissions::{

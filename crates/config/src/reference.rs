@@ -27,6 +27,9 @@ pub fn json_schema() -> Value {
             });
         }
     }
+    if let Some(entry) = schema.pointer_mut("/$defs/GatewayConfig/properties/named_keys/additionalProperties") {
+        *entry = json!({"anyOf": [entry.take(), {"type": "string"}]});
+    }
     if let Some(properties) = schema.pointer_mut("/$defs/ServerConfig/properties").and_then(Value::as_object_mut) {
         let transport = json!({"description": "Another spelling of `transport`.", "type": "string"});
         properties.insert("type".to_owned(), transport);

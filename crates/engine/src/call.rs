@@ -28,7 +28,7 @@ use futures_util::FutureExt;
 use toolcrib_core::{Source, ToolResult};
 use tracing::Instrument as _;
 
-pub use report::{CallReply, CallReport, Evidence, Timings};
+pub use report::{CallReply, CallReport, Cause, Evidence, Timings};
 pub use request::CallRequest;
 
 pub(crate) use self::{report::Progressing, stop::Stop};
@@ -55,16 +55,16 @@ pub(crate) async fn run(engine: &Engine, request: CallRequest) -> CallReport {
         let text = format!("The call failed inside the gateway (number {} in its log).", state.call_id);
         Err(Stop::told(Outcome::Unknown, text).because("a stage panicked"))
     });
-    let (outcome, reply, reason) = match ended {
-        Ok(End { result, outcome, reason }) => (outcome, CallReply::Result(result), reason),
-        Err(stop) => (stop.outcome, stop.reply, stop.reason),
+    let (outcome, reply, reason, cause) = match ended {
+        Ok(End { result, outcome, reason, cause }) => (outcome, CallReply::Result(result), reason, cause),
+        Err(stop) => (stop.outcome, stop.reply, stop.reason, stop.cause),
     };
     // A question is no end: the call comes again with the answer, and is recorded then.
     if !matches!(reply, CallReply::Question(_)) {
         record::record(engine, &in_force, &request, &state, outcome, reason).await;
     }
     record::late(engine, &request, &mut state);
-    state.report(reply, outcome)
+    state.report(reply, outcome, cause)
 }
 
 /// A call that ends with a result. The outcome is that of the call, also where a hook made up for a failure.
@@ -72,17 +72,22 @@ struct End {
     result: ToolResult,
     outcome: Outcome,
     reason: Option<String>,
+    cause: Option<Cause>,
 }
 
 impl End {
     fn of(result: ToolResult) -> Self {
         let outcome = if result.is_error() { Outcome::ToolError } else { Outcome::Ok };
-        Self { result, outcome, reason: None }
+        Self { result, outcome, reason: None, cause: None }
     }
 
     /// The result of a call that ran before.
     fn earlier(result: ToolResult) -> Self {
-        Self { reason: Some("answered from the record of an earlier call".to_owned()), ..Self::of(result) }
+        Self {
+            reason: Some("answered from the record of an earlier call".to_owned()),
+            cause: Some(Cause::Earlier),
+            ..Self::of(result)
+        }
     }
 }
 
@@ -163,9 +168,7 @@ async fn stages(
         }
         Err(error) => match recovered(&pipeline, &call, Stop::from_invoke(&tool, error).masked(in_force)).await {
             // What a hook gives in the tool's place is a result like others.
-            Ok(End { result, outcome, reason }) => {
-                Ok(End { result: shape::shape(engine, in_force, request, &target, result).await, outcome, reason })
-            }
+            Ok(end) => Ok(End { result: shape::shape(engine, in_force, request, &target, end.result).await, ..end }),
             stopped => stopped,
         },
     };
@@ -188,10 +191,10 @@ async fn recovered(pipeline: &crate::intercept::Pipeline, call: &Intercepted<'_>
         Recovery::None(_) => Err(stop),
         Recovery::Recovered { result, hook, .. } => {
             let reason = format!("{}; {hook} gave a result in its place", reason.unwrap_or_default());
-            Ok(End { result, outcome, reason: Some(reason) })
+            Ok(End { result, outcome, reason: Some(reason), cause: None })
         }
         Recovery::Replaced(failure) => {
-            Err(Stop { reply: CallReply::Result(ToolResult::error(failure.text)), outcome, reason })
+            Err(Stop { reply: CallReply::Result(ToolResult::error(failure.text)), outcome, reason, cause: None })
         }
     }
 }

@@ -26,7 +26,7 @@ mod turns;
 mod view;
 
 pub use backend::{Backend, BoxFuture, CallContext, Invocation, InvokeError, Late, Progress, ProgressSink};
-pub use call::{CallReply, CallReport, CallRequest, Evidence, Timings};
+pub use call::{CallReply, CallReport, CallRequest, Cause, Evidence, Timings};
 pub use engine::{Engine, EngineBuilder, Judgement};
 pub use event::{CallEvent, Door, EventSink, LogSink, Outcome};
 pub use hub::{Hub, HubLimits, Publisher, SourceOptions};

@@ -1,139 +1,167 @@
 //! The JSON API: the same tools and the same call path for programs that do not speak MCP, and what an operator needs.
 //!
-//! Owns routes, bodies and who may use what. What a request means is the [`ApiService`]'s.
+//! Owns routes, bodies, problems, and which key opens what; and the OpenAPI document, which is made from the same table of
+//! operations ([`operations`]) and the same types ([`wire`]). What a request means is the [`ApiService`]'s.
 
-mod routes;
+mod calls;
+mod intake;
+mod openapi;
+mod operation;
+mod operations;
+mod places;
+mod problem;
+mod stream;
 mod waiters;
+pub mod wire;
 
-pub(crate) use routes::routes;
-pub use toolcrib_mcp::server::BoxFuture;
+use std::sync::Arc;
 
-use serde_json::{Value, value::RawValue};
+use axum::{Router, response::IntoResponse, response::Response};
+use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
+pub use toolcrib_mcp::server::{BoxFuture, Progress, ProgressSink};
 
-/// Answers requests of the JSON API.
-pub trait ApiService: Send + Sync + 'static {
-    /// Answers one. Must end soon after `request`'s cancellation, where it has one.
-    fn answer<'a>(&'a self, caller: &'a ApiCaller, request: ApiRequest) -> BoxFuture<'a, ApiReply>;
-}
+pub use openapi::document as openapi;
+pub use problem::{Code, Fault, Problem};
+
+use self::{
+    places::Places,
+    waiters::Waiters,
+    wire::{
+        Answered, ApprovalsQuery, Assemble, Assembled, AuditQuery, Breakers, Call, Cancelled, Deliveries, Describe,
+        Described, Ended, Explain, Explained, Found, Grants, Health, PendingList, Records, Requests, Reset, ResetDone,
+        Resumed, Revoked, ScopeWish, Search, Stats, Tools, Verdict,
+    },
+};
+use crate::settings::{GatewaySettings, KeyScopes};
+
+/// What a request comes to.
+pub type Answer<'a, T> = BoxFuture<'a, Result<T, Problem>>;
 
 /// Who asks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiCaller {
     /// The name of the key that was shown, if keys are configured.
     pub principal: Option<String>,
-    /// Whether it was an operator's key. Requests that only operators may make do not get here without.
-    pub operator: bool,
+    /// What the key opens. Requests beyond it do not get here.
+    pub scopes: KeyScopes,
 }
 
-/// Longest wait for deliveries, milliseconds.
-pub const MAX_WAIT_MS: u64 = 30_000;
-
-/// What is asked for.
-#[derive(Debug)]
-pub enum ApiRequest {
-    /// `GET /v1/tools`
-    Tools,
-    /// `POST /v1/search`: what `tool_search` takes.
-    Search(Value),
-    /// `POST /v1/describe`: what `tool_describe` takes.
-    Describe(Value),
-    /// `POST /v1/assemble`: `{target, context_length?}`.
-    Assemble(Value),
-    /// `POST /v1/call`
-    Call(ApiCall),
-    /// `GET /v1/approvals?state=&limit=` (operators)
-    Approvals {
-        /// Only those in this state.
-        state: Option<String>,
-        /// Most of them.
-        limit: Option<usize>,
-    },
-    /// `POST /v1/approvals/ID` (operators): an answer, as the engine's `Answer` is written.
-    Answer {
-        /// The request's handle.
-        id: String,
-        /// The answer.
-        answer: Value,
-    },
-    /// `GET /v1/grants` (operators)
-    Grants,
-    /// `DELETE /v1/grants/ID` (operators)
-    Revoke {
-        /// The grant's handle.
-        id: String,
-    },
-    /// `GET /v1/pending` : own work that outlives its call.
-    Pending,
-    /// `POST /v1/resume/CORRELATION` (operators): what a suspended tool waits for.
-    Resume {
-        /// What the outside knows it by.
-        correlation: String,
-        /// The exact text of the result: a text, a tool result, or any other value.
-        payload: Box<RawValue>,
-    },
-    /// `GET /v1/deliveries?wait_ms=&session=`: own results that came after their calls, each once.
-    Deliveries {
-        /// How long to wait for the first, at most [`MAX_WAIT_MS`].
-        wait_ms: u64,
-        /// Only of this conversation's calls.
-        session: Option<String>,
-    },
-    /// `DELETE /v1/pending/HANDLE`: own work is given up.
-    Cancel {
-        /// The work's handle.
-        handle: String,
-    },
-    /// `GET /v1/stats` (operators)
-    Stats,
-    /// `GET /v1/audit?tool=&outcome=&since=&limit=…` (operators)
-    Audit(Vec<(String, String)>),
-    /// `GET /v1/breakers` (operators)
-    Breakers,
-    /// `POST /v1/breakers/reset` (operators): `{"key": …}`.
-    ResetBreaker(Value),
-    /// `GET /metrics` (operators, or anybody where no callers' keys are configured)
-    Metrics,
-}
-
-/// A call.
-#[derive(Debug)]
+/// One call, with everything that came around its body.
 pub struct ApiCall {
-    /// The tool's exposed name.
-    pub name: String,
-    /// The exact text of its arguments.
-    pub arguments: Option<Box<RawValue>>,
-    /// The conversation, as the caller names it.
-    pub session: Option<String>,
-    /// The agent, as the caller names it.
-    pub agent: Option<String>,
+    /// The call.
+    pub call: Call,
     /// From the `Idempotency-Key` header or the body.
     pub idempotency_key: Option<String>,
-    /// The caller's own limit, milliseconds.
-    pub timeout_ms: Option<u64>,
     /// From the `traceparent` header.
     pub trace: Option<String>,
+    /// Where progress goes.
+    pub progress: Option<ProgressSink>,
     /// Fires when the client is gone.
     pub cancel: CancellationToken,
 }
 
-/// The answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApiReply {
-    /// HTTP status.
-    pub status: u16,
-    /// JSON text, or plain text for `/metrics`.
-    pub body: String,
+/// Answers requests of the JSON API, one method an operation. Nothing here may outlive its request, except calls, which end
+/// soon after their cancellation. What a service does not answer is switched off.
+#[expect(missing_docs, reason = "each is documented with its operation")]
+pub trait ApiService: Send + Sync + 'static {
+    fn health<'a>(&'a self, _: &'a ApiCaller) -> Answer<'a, Health> {
+        off()
+    }
+    fn tools<'a>(&'a self, _: &'a ApiCaller, _: ScopeWish) -> Answer<'a, Tools> {
+        off()
+    }
+    fn search<'a>(&'a self, _: &'a ApiCaller, _: Search) -> Answer<'a, Found> {
+        off()
+    }
+    fn describe<'a>(&'a self, _: &'a ApiCaller, _: Describe) -> Answer<'a, Described> {
+        off()
+    }
+    fn assemble<'a>(&'a self, _: &'a ApiCaller, _: Assemble) -> Answer<'a, Assembled> {
+        off()
+    }
+    fn explain<'a>(&'a self, _: &'a ApiCaller, _: Explain) -> Answer<'a, Explained> {
+        off()
+    }
+    fn call<'a>(&'a self, caller: &'a ApiCaller, call: ApiCall) -> BoxFuture<'a, Ended>;
+    fn pending<'a>(&'a self, _: &'a ApiCaller) -> Answer<'a, PendingList> {
+        off()
+    }
+    fn cancel<'a>(&'a self, _: &'a ApiCaller, _: String) -> Answer<'a, Cancelled> {
+        off()
+    }
+    /// `wait_ms` is at most [`MAX_WAIT_MS`].
+    fn deliveries<'a>(&'a self, _: &'a ApiCaller, _: u64, _: Option<String>) -> Answer<'a, Deliveries> {
+        off()
+    }
+    fn approvals<'a>(&'a self, _: &'a ApiCaller, _: ApprovalsQuery) -> Answer<'a, Requests> {
+        off()
+    }
+    fn answer<'a>(&'a self, _: &'a ApiCaller, _: String, _: Verdict) -> Answer<'a, Answered> {
+        off()
+    }
+    fn grants<'a>(&'a self, _: &'a ApiCaller) -> Answer<'a, Grants> {
+        off()
+    }
+    fn revoke<'a>(&'a self, _: &'a ApiCaller, _: String) -> Answer<'a, Revoked> {
+        off()
+    }
+    /// `payload` is the exact text of the result: a text, a tool result, or any other value.
+    fn resume<'a>(&'a self, _: &'a ApiCaller, _: String, _: Box<RawValue>) -> Answer<'a, Resumed> {
+        off()
+    }
+    fn audit<'a>(&'a self, _: &'a ApiCaller, _: AuditQuery) -> Answer<'a, Records> {
+        off()
+    }
+    fn stats<'a>(&'a self, _: &'a ApiCaller) -> Answer<'a, Stats> {
+        off()
+    }
+    fn breakers<'a>(&'a self, _: &'a ApiCaller) -> Answer<'a, Breakers> {
+        off()
+    }
+    fn reset<'a>(&'a self, _: &'a ApiCaller, _: Reset) -> Answer<'a, ResetDone> {
+        off()
+    }
+    /// Text in Prometheus' format.
+    fn metrics<'a>(&'a self, _: &'a ApiCaller) -> Answer<'a, String> {
+        off()
+    }
 }
 
-impl ApiReply {
-    /// A JSON answer.
-    pub fn json(status: u16, value: &Value) -> Self {
-        Self { status, body: value.to_string() }
-    }
+fn off<'a, T: Send + 'a>() -> Answer<'a, T> {
+    Box::pin(async { Err(Problem::new(Code::SwitchedOff, "this is not offered here")) })
+}
 
-    /// An error, in the one form that all errors of the API have.
-    pub fn error(status: u16, code: &str, message: impl Into<String>) -> Self {
-        Self::json(status, &serde_json::json!({"error": {"code": code, "message": message.into()}}))
+/// What all requests share.
+pub(crate) struct Api {
+    service: Arc<dyn ApiService>,
+    settings: Arc<GatewaySettings>,
+    waiters: Waiters,
+    places: Places,
+    shutdown: CancellationToken,
+}
+
+/// The routes of the API. What only waits ends when `shutdown` fires.
+pub(crate) fn routes(
+    service: Arc<dyn ApiService>,
+    settings: Arc<GatewaySettings>,
+    shutdown: CancellationToken,
+) -> Router {
+    let places = Places::new(settings.running, settings.waiting);
+    let api = Arc::new(Api { service, settings, waiters: Waiters::default(), places, shutdown });
+    let mut router = Router::new();
+    for operation in operations::all() {
+        router = operation.mount(router);
     }
+    router.method_not_allowed_fallback(no_method).with_state(api)
+}
+
+/// The answer to a path that leads nowhere.
+pub(crate) async fn no_route() -> Response {
+    Problem::new(Code::NotFound, "there is no such route; /v1/openapi.json lists all").into_response()
+}
+
+/// The answer to a method that a route does not have. `Allow` is added by the router.
+pub(crate) async fn no_method() -> Response {
+    Problem::new(Code::MethodNotAllowed, "the route takes other methods; see the Allow header").into_response()
 }

@@ -87,6 +87,7 @@ impl Bound {
         };
         let router = mcp::routes(endpoint.clone())
             .merge(routes)
+            .fallback(api::no_route)
             .layer(middleware::from_fn_with_state(guard, guard::check))
             // Outside the guards: probes come with any Host and no key, and learn nothing.
             .route("/health", get(async || "ok\n"))

@@ -26,5 +26,5 @@ mod settings;
 mod stall;
 
 pub use bind::{Bound, Gateway};
-pub use guard::{Operator, Principal};
-pub use settings::{AccessKey, GatewayError, GatewaySettings};
+pub use guard::Principal;
+pub use settings::{AccessKey, GatewayError, GatewaySettings, KeyScope, KeyScopes};

@@ -10,6 +10,7 @@ use axum::{
     body::{Body, Bytes},
     extract::{Extension, Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    middleware,
     response::{IntoResponse, Response},
     routing::post,
 };
@@ -24,7 +25,7 @@ use toolcrib_mcp::{
 };
 
 use crate::{
-    guard::{Principal, single},
+    guard::{self, Principal, single},
     mirror::{self, MirrorCache},
     reply::{Accepts, refuse},
     sessions::Sessions,
@@ -58,6 +59,7 @@ pub(crate) struct Endpoint {
 /// The routes.
 pub(crate) fn routes(endpoint: Arc<Endpoint>) -> Router {
     let method = post(take).get(legacy::stream).delete(legacy::end);
+    let method = method.route_layer(middleware::from_fn(guard::callers_only));
     Router::new().route("/mcp", method).with_state(endpoint)
 }
 

@@ -21,8 +21,8 @@ pub struct GatewaySettings {
     pub origins: Vec<String>,
     /// Keys, one of which a client must then show as `Authorization: Bearer …`. Default none.
     pub keys: Vec<AccessKey>,
-    /// Keys of operators, who may also answer approvals, read records and reset breakers. Never for an agent: with one a
-    /// model could answer for the person it is to ask. Default none: then nobody may over HTTP.
+    /// Keys that close nothing to others: who shows one may do what its scopes say, and where [`keys`](Self::keys) are none
+    /// everybody else still gets in. Default none.
     pub operator_keys: Vec<AccessKey>,
     /// Profile of all callers. Default none.
     pub profile: Option<String>,
@@ -117,13 +117,91 @@ impl GatewaySettings {
     }
 }
 
-/// A key a client may show, and the name its callers go by.
+/// A key a client may show, the name its callers go by, and what they may use.
 #[derive(Clone)]
 pub struct AccessKey {
     /// The principal's name: in logs and policies.
     pub name: String,
     /// The secret text.
     pub secret: String,
+    /// What it opens.
+    pub scopes: KeyScopes,
+}
+
+impl AccessKey {
+    /// A caller's key: for looking at tools and calling them.
+    pub fn caller(name: impl Into<String>, secret: impl Into<String>) -> Self {
+        Self { name: name.into(), secret: secret.into(), scopes: KeyScopes::CALLER }
+    }
+
+    /// An operator's key, which opens everything. Never for an agent: with one a model could answer for the person it is
+    /// to ask.
+    pub fn operator(name: impl Into<String>, secret: impl Into<String>) -> Self {
+        Self { name: name.into(), secret: secret.into(), scopes: KeyScopes::ALL }
+    }
+}
+
+/// A part of the gateway that a key may open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KeyScope {
+    /// Looking at tools: listing, searching, assembling, explaining.
+    Read,
+    /// Calling them.
+    Call,
+    /// Answering for a person: approvals and grants.
+    Approve,
+    /// Records, figures, circuit breakers, and answers for tools that wait for the outside.
+    Operate,
+}
+
+impl KeyScope {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Call, Self::Approve, Self::Operate];
+
+    /// The scope's word, as in the configuration.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Call => "call",
+            Self::Approve => "approve",
+            Self::Operate => "operate",
+        }
+    }
+}
+
+/// A set of [`KeyScope`]s.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct KeyScopes(u8);
+
+impl KeyScopes {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// What a caller needs: [`KeyScope::Read`] and [`KeyScope::Call`].
+    pub const CALLER: Self = Self(1 << KeyScope::Read as u8 | 1 << KeyScope::Call as u8);
+    /// Everything.
+    pub const ALL: Self = Self(Self::CALLER.0 | 1 << KeyScope::Approve as u8 | 1 << KeyScope::Operate as u8);
+
+    /// Whether the scope is one of them.
+    pub fn has(self, scope: KeyScope) -> bool {
+        self.0 & 1 << scope as u8 != 0
+    }
+
+    /// The words, in order.
+    pub fn words(self) -> impl Iterator<Item = &'static str> {
+        KeyScope::ALL.into_iter().filter(move |scope| self.has(*scope)).map(KeyScope::word)
+    }
+}
+
+impl FromIterator<KeyScope> for KeyScopes {
+    fn from_iter<I: IntoIterator<Item = KeyScope>>(scopes: I) -> Self {
+        Self(scopes.into_iter().fold(0, |all, scope| all | 1 << scope as u8))
+    }
+}
+
+impl fmt::Debug for KeyScopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.words()).finish()
+    }
 }
 
 impl fmt::Debug for AccessKey {

@@ -16,6 +16,7 @@ pub(crate) struct Callers {
 }
 
 struct Known {
+    tenants: BTreeMap<String, String>,
     roles: BTreeMap<String, Vec<String>>,
     may_ask: bool,
 }
@@ -35,10 +36,18 @@ impl Callers {
     pub(crate) fn scope(&self, principal: Option<&str>, profile: Option<&str>) -> Scope {
         let mut scope = self.base.clone();
         scope.user = principal.map(str::to_owned);
+        if let Some(tenant) = self.tenant(principal) {
+            scope.tenant = tenant;
+        }
         if scope.profile.is_none() {
             scope.profile = profile.map(str::to_owned);
         }
         scope
+    }
+
+    /// The tenant that the key with this name belongs to.
+    pub(crate) fn tenant(&self, principal: Option<&str>) -> Option<String> {
+        self.known.load().tenants.get(principal?).cloned()
     }
 
     /// The roles of the key with this name.
@@ -61,7 +70,9 @@ impl Known {
                 roles.entry(key.clone()).or_default().push(role.clone());
             }
         }
-        Self { roles, may_ask: config.approvals.elicitation }
+        let named = config.gateway.named_keys.iter();
+        let tenants = named.filter_map(|(name, key)| Some((name.clone(), key.tenant.clone()?)));
+        Self { tenants: tenants.collect(), roles, may_ask: config.approvals.elicitation }
     }
 }
 

@@ -6,7 +6,6 @@ mod asker;
 mod builtins;
 mod callers;
 mod commands;
-mod deliveries;
 mod evidence;
 mod exit;
 mod print;

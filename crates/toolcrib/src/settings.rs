@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 use anyhow::{Context, anyhow};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use toolcrib_config::{
-    Config, Diagnostic, Loaded,
+    Config, Diagnostic, Loaded, Secret,
     model::{self, ConflictRule, EraSetting, PrefixRule, ServerConfig, TransportKind},
 };
 use toolcrib_core::{
@@ -21,7 +21,7 @@ use toolcrib_core::{
     selector::{Groups, Selector},
 };
 use toolcrib_engine::{EngineSettings, HubLimits, SourceOptions, Trust};
-use toolcrib_gateway::{AccessKey, GatewaySettings};
+use toolcrib_gateway::{AccessKey, GatewaySettings, KeyScope};
 use toolcrib_mcp::upstream::{EraChoice, Transport, UpstreamLimits, UpstreamSettings};
 
 pub(crate) use self::calls::{approvals, journal};
@@ -144,7 +144,7 @@ pub(crate) fn hub(config: &Config) -> HubLimits {
 
 /// Settings of one server, and what is said about it locally.
 pub(crate) fn upstream(name: &str, server: &ServerConfig, config: &Config) -> (UpstreamSettings, SourceOptions) {
-    let plain = |map: &BTreeMap<String, toolcrib_config::Secret>| -> BTreeMap<String, String> {
+    let plain = |map: &BTreeMap<String, Secret>| -> BTreeMap<String, String> {
         map.iter().map(|(key, value)| (key.clone(), value.expose().to_owned())).collect()
     };
     let transport = if is_http(server) {
@@ -196,21 +196,30 @@ fn is_http(server: &ServerConfig) -> bool {
 pub(crate) fn gateway(config: &Config, listen: SocketAddr) -> GatewaySettings {
     let gateway = &config.gateway;
     // Named by content, not by position: what a client keeps must not pass to another when keys are reordered.
-    let key = |secret: &toolcrib_config::Secret| AccessKey {
-        name: format!("key-{}", ContentHash::of_bytes(secret.expose().as_bytes()).base32(8)),
-        secret: secret.expose().to_owned(),
-    };
-    let named = gateway.named_keys.iter();
-    let named = named.map(|(name, secret)| AccessKey { name: name.clone(), secret: secret.expose().to_owned() });
+    let name = |secret: &Secret| format!("key-{}", ContentHash::of_bytes(secret.expose().as_bytes()).base32(8));
+    let named = gateway.named_keys.iter().map(|(name, named)| AccessKey {
+        name: name.clone(),
+        secret: named.key.expose().to_owned(),
+        scopes: named.scopes.iter().map(|scope| key_scope(*scope)).collect(),
+    });
     GatewaySettings {
         listen,
         hosts: gateway.allowed_hosts.clone(),
         origins: gateway.allowed_origins.clone(),
-        keys: gateway.keys.iter().map(key).chain(named).collect(),
-        operator_keys: gateway.operator_keys.iter().map(key).collect(),
+        keys: gateway.keys.iter().map(|key| AccessKey::caller(name(key), key.expose())).chain(named).collect(),
+        operator_keys: gateway.operator_keys.iter().map(|key| AccessKey::operator(name(key), key.expose())).collect(),
         max_body: size(gateway.max_body_bytes),
         drain: millis(gateway.drain_timeout_ms),
         ..GatewaySettings::default()
+    }
+}
+
+fn key_scope(scope: model::KeyScope) -> KeyScope {
+    match scope {
+        model::KeyScope::Read => KeyScope::Read,
+        model::KeyScope::Call => KeyScope::Call,
+        model::KeyScope::Approve => KeyScope::Approve,
+        model::KeyScope::Operate => KeyScope::Operate,
     }
 }
 

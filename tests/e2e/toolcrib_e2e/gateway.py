@@ -59,6 +59,8 @@ class Toolcrib:
     options: list[str] = field(default_factory=list)
     # The level of --trust; None leaves the option out.
     trust: str | None = "all"
+    # Environment variables beside those of the scratch folder.
+    variables: dict[str, str] = field(default_factory=dict)
 
     def serve_line(self, *more: str) -> list[str]:
         trust = ["--trust", self.trust] if self.trust else []
@@ -106,7 +108,7 @@ class Toolcrib:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=log,
-                env=self.scratch.environment(),
+                env={**self.scratch.environment(), **self.variables},
                 cwd=self.scratch.home,
             )
         try:

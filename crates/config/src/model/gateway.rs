@@ -16,9 +16,10 @@ pub struct GatewayConfig {
     pub listen: String,
     /// Bearer keys of clients.
     pub keys: Vec<Secret>,
-    /// Bearer keys of clients by the name their callers go by, in records and in roles.
-    pub named_keys: BTreeMap<String, Secret>,
-    /// Bearer keys of operators, who may also answer approvals and read records over HTTP. Never give one to an agent.
+    /// Bearer keys of clients by the name their callers go by, in records and in roles. A text is the key itself.
+    pub named_keys: BTreeMap<String, NamedKey>,
+    /// Bearer keys of operators, which open everything: who shows one may also answer approvals and read records over HTTP.
+    /// Never give one to an agent.
     pub operator_keys: Vec<Secret>,
     /// Values of `Host` that are taken beside the loopback names.
     pub allowed_hosts: Vec<String>,
@@ -56,6 +57,45 @@ impl GatewayConfig {
         clamp(&mut self.max_body_bytes, 1_024, 64 * 1024 * 1024, "gateway.max_body_bytes", findings);
         clamp(&mut self.drain_timeout_ms, 0, 600_000, "gateway.drain_timeout_ms", findings);
     }
+}
+
+/// A client's key, and what it opens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NamedKey {
+    /// The bearer key.
+    pub key: Secret,
+    /// What it opens. MCP clients need `read` and `call`.
+    #[serde(default = "caller_scopes")]
+    pub scopes: Vec<KeyScope>,
+    /// The tenant that its callers belong to: approvals, records and results are kept apart by it.
+    #[serde(default)]
+    pub tenant: Option<String>,
+}
+
+impl NamedKey {
+    /// A key for looking at tools and calling them.
+    pub fn caller(key: Secret) -> Self {
+        Self { key, scopes: caller_scopes(), tenant: None }
+    }
+}
+
+fn caller_scopes() -> Vec<KeyScope> {
+    vec![KeyScope::Read, KeyScope::Call]
+}
+
+/// A part of the gateway that a key opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyScope {
+    /// Looking at tools.
+    Read,
+    /// Calling them.
+    Call,
+    /// Answering approvals.
+    Approve,
+    /// Records, figures, circuit breakers, answers for tools that wait for the outside.
+    Operate,
 }
 
 /// Where state is kept.

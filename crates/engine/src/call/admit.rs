@@ -4,11 +4,11 @@ use tokio::time::Instant;
 use toolcrib_core::{ContentHash, ToolResult, permission::Assessment};
 
 use super::{
-    Progressing, Stop,
+    Cause, Progressing, Stop,
     approve::{Admitted, Leave},
 };
 use crate::{
-    admit::{Asked, Settled, Ticket},
+    admit::{Asked, Refused, Settled, Ticket},
     backend::InvokeError,
     engine::{Engine, InForce},
 };
@@ -36,7 +36,13 @@ pub(super) async fn admit(
     tell_changes(leave.engine).await;
     admitted.map_err(|refused| {
         state.evidence.authority = Some("admission".to_owned());
-        Stop::told(refused.outcome(), refused.told(&leave.target.exposed)).because(refused.to_string())
+        let stop = Stop::told(refused.outcome(), refused.told(&leave.target.exposed)).because(refused.to_string());
+        match refused {
+            Refused::BreakerOpen { .. } | Refused::TooFast { .. } | Refused::TooMany { .. } => {
+                stop.for_programs(Cause::NotLetIn { retry_ms: refused.retry_ms() })
+            }
+            Refused::Repeated { .. } | Refused::Cancelled => stop,
+        }
     })
 }
 

@@ -10,7 +10,9 @@ use toolcrib_core::{
     permission::{Assessment, Risk},
 };
 
-use super::{CallReply, CallRequest, Progressing, Stop, admit, anew, authorize::denied, journal, resolve::Target};
+use super::{
+    CallReply, CallRequest, Cause, Progressing, Stop, admit, anew, authorize::denied, journal, resolve::Target,
+};
 use crate::{
     admit::Ticket,
     approval::{Asked, Asking, Covered, GrantUse},
@@ -205,7 +207,7 @@ impl Leave<'_> {
                         " To let the tool run from now on, a person can add \"{tool}\" to permissions.allow."
                     ));
                 }
-                Err(Stop::told(Outcome::Denied, sentence).because(reason))
+                Err(Stop::told(Outcome::Denied, sentence).because(reason).for_programs(Cause::Approval { request: id }))
             }
             Asked::Later { request } => Err(Stop {
                 outcome: Outcome::Denied,
@@ -213,6 +215,7 @@ impl Leave<'_> {
                     "a person is asked (request {}); the answer comes with the next attempt",
                     request.id
                 )),
+                cause: Some(Cause::Approval { request: request.id.clone() }),
                 reply: CallReply::Question(request),
             }),
             Asked::Cancelled { .. } => Err(Stop::told(

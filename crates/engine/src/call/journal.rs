@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::value::RawValue;
 use toolcrib_core::{ContentHash, Tool, ToolResult, args::canonical, permission::Effect};
 
-use super::{CallRequest, Progressing, Stop, approve::Admitted, record, resolve::Target};
+use super::{CallRequest, Cause, Progressing, Stop, approve::Admitted, record, resolve::Target};
 use crate::{
     clock::now_ms,
     engine::{Engine, InForce},
@@ -185,7 +185,8 @@ fn answer(exposed: &str, claim: Option<&Claim>, earlier: Earlier, request: &Call
                 "{exposed} was not run: this idempotency key was used for another call. Use a new key for each call."
             ),
         )
-        .because(format!("the key belongs to {call}")));
+        .because(format!("the key belongs to {call}"))
+        .for_programs(Cause::KeyTaken));
     }
     let own_key = request.idempotency_key.is_some();
     if let Some(text) = earlier.result
@@ -198,6 +199,7 @@ fn answer(exposed: &str, claim: Option<&Claim>, earlier: Earlier, request: &Call
         let note = "This is the result of the same call a moment ago; it was not run again. If it is to run once more, wait a minute or change its arguments.";
         return Ok(toolcrib_core::shape::append_note(&result, note));
     }
+    let cause = if earlier.outcome.is_none() { Cause::StillRunning } else { Cause::Earlier };
     let (outcome, how) = match earlier.outcome {
         None => (Outcome::Unknown, "is still running".to_owned()),
         Some(Outcome::Ok) => (Outcome::Ok, "ran, and its result is too large to be kept".to_owned()),
@@ -212,7 +214,7 @@ fn answer(exposed: &str, claim: Option<&Claim>, earlier: Earlier, request: &Call
     if outcome == Outcome::Ok {
         return Ok(ToolResult::text(text));
     }
-    Err(Stop::told(outcome, text).because(format!("the same as {call}")))
+    Err(Stop::told(outcome, text).because(format!("the same as {call}")).for_programs(cause))
 }
 
 /// Writes the outcome. The reply of a call whose key is remembered, or that an approval let through, waits until that is

@@ -31,6 +31,29 @@ pub enum CallReply {
     Question(Box<ApprovalRequest>),
 }
 
+/// What a program can act on, beyond the outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The name leads to no tool of the caller's.
+    UnknownTool,
+    /// A person has to approve it first; the same call runs once afterwards.
+    Approval {
+        /// The request's handle.
+        request: String,
+    },
+    /// It was not let in: a rate is used up, too many calls run, or what it needs keeps failing.
+    NotLetIn {
+        /// After how many milliseconds it may be, where that is known.
+        retry_ms: Option<u64>,
+    },
+    /// The same call ran before, and this is what came of it then.
+    Earlier,
+    /// The same call is still running.
+    StillRunning,
+    /// Its idempotency key was used for another call.
+    KeyTaken,
+}
+
 /// A call with its outcome.
 #[derive(Debug)]
 pub struct CallReport {
@@ -40,6 +63,8 @@ pub struct CallReport {
     pub reply: CallReply,
     /// How it ended. A failure stays one here also where an error hook gave a result in its place.
     pub outcome: Outcome,
+    /// What a program can act on, where there is more to say than the outcome.
+    pub cause: Option<Cause>,
     /// The tool, where the name led to one.
     pub tool: Option<ToolId>,
     /// What was repaired in the arguments.
@@ -141,11 +166,12 @@ impl Progressing {
         }
     }
 
-    pub(crate) fn report(self, reply: CallReply, outcome: Outcome) -> CallReport {
+    pub(crate) fn report(self, reply: CallReply, outcome: Outcome, cause: Option<Cause>) -> CallReport {
         CallReport {
             call_id: self.call_id,
             reply,
             outcome,
+            cause,
             tool: self.tool.map(|tool| tool.id().clone()),
             repairs: self.repairs,
             attempts: self.attempts,

@@ -14,7 +14,7 @@ use toolcrib_core::{
     explain::Explanation,
 };
 
-use super::{CallReply, CallRequest, Progressing, Stop};
+use super::{CallReply, CallRequest, Cause, Progressing, Stop};
 use crate::{
     engine::Engine,
     event::{Door, Outcome},
@@ -109,7 +109,7 @@ fn unknown(engine: &Engine, view: &View, scope: &Scope, name: &str, bridged: boo
     } else {
         CallReply::Protocol { code: INVALID_PARAMS, message, data: None }
     };
-    Stop { outcome: Outcome::Invalid, reply, reason }
+    Stop { outcome: Outcome::Invalid, reply, reason, cause: Some(Cause::UnknownTool) }
 }
 
 /// Sources that the caller may know of and that are not there yet, at most ten.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 use toolcrib_core::{Tool, ToolResult};
 
-use super::CallReply;
+use super::{CallReply, Cause};
 use crate::{backend::InvokeError, engine::InForce, event::Outcome};
 
 /// A call that ends before or instead of a plain result.
@@ -15,12 +15,14 @@ pub(crate) struct Stop {
     pub(crate) reply: CallReply,
     /// For the record only.
     pub(crate) reason: Option<String>,
+    /// For programs.
+    pub(crate) cause: Option<Cause>,
 }
 
 impl Stop {
     /// Ends the call with a text the model can act on.
     pub(crate) fn told(outcome: Outcome, text: impl Into<String>) -> Self {
-        Self { outcome, reply: CallReply::Result(ToolResult::error(text)), reason: None }
+        Self { outcome, reply: CallReply::Result(ToolResult::error(text)), reason: None, cause: None }
     }
 
     /// Ends the call because policy says so. The model is told not to look for a way around.
@@ -64,6 +66,11 @@ impl Stop {
         }
     }
 
+    pub(crate) fn for_programs(mut self, cause: Cause) -> Self {
+        self.cause = Some(cause);
+        self
+    }
+
     pub(crate) fn because(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self
@@ -78,7 +85,12 @@ impl Stop {
         let stop = match error {
             InvokeError::Refused { code, message, data } => {
                 let (message, data) = within_bounds(message, data);
-                Self { outcome: Outcome::ToolError, reply: CallReply::Protocol { code, message, data }, reason: None }
+                Self {
+                    outcome: Outcome::ToolError,
+                    reply: CallReply::Protocol { code, message, data },
+                    reason: None,
+                    cause: None,
+                }
             }
             InvokeError::Unavailable(cause) => Self::told(
                 Outcome::Unavailable,

@@ -98,7 +98,7 @@ fn web_pages_of_others_are_kept_out() {
 fn a_configured_key_is_needed() {
     let guard = guard(|settings| {
         settings.keys = [("ann", "k-one"), ("bob", "k-two")]
-            .map(|(name, secret)| AccessKey { name: name.to_owned(), secret: secret.to_owned() })
+            .map(|(name, secret)| AccessKey::caller(name.to_owned(), secret.to_owned()))
             .to_vec();
     });
     for (header, wants) in [
@@ -123,26 +123,28 @@ fn a_configured_key_is_needed() {
 
 #[test]
 fn keys_do_not_show() {
-    let key = AccessKey { name: "ann".to_owned(), secret: "hunter2".to_owned() };
+    let key = AccessKey::caller("ann".to_owned(), "hunter2".to_owned());
     assert!(!format!("{key:?}").contains("hunter2"));
 }
 
 /// An operator's key opens more to whoever shows it, and closes nothing to others.
 #[test]
 fn operators_are_told_apart() {
-    let key = |name: &str| AccessKey { name: name.to_owned(), secret: format!("secret-{name}") };
+    let key = |name: &str| AccessKey::caller(name.to_owned(), format!("secret-{name}"));
     let shown = |callers: &[&str], shown: Option<&str>| {
         let guard = guard(|settings| {
             settings.keys = callers.iter().map(|name| key(name)).collect();
-            settings.operator_keys = vec![key("operator")];
+            settings.operator_keys = vec![AccessKey::operator("operator", "secret-operator")];
         });
         let mut headers = HeaderMap::new();
         headers.insert("host", HeaderValue::from_static("localhost:8080"));
         if let Some(shown) = shown {
             headers.insert("authorization", format!("Bearer secret-{shown}").parse().unwrap());
         }
-        let admitted = guard.admit(&Uri::from_static("/v1/call"), &headers);
-        admitted.ok().map(|(principal, operator)| (principal.0.as_deref().map(str::to_owned), operator.0))
+        let admitted = guard.admit(&Uri::from_static("/v1/calls"), &headers);
+        admitted
+            .ok()
+            .map(|(principal, scopes)| (principal.0.as_deref().map(str::to_owned), scopes.has(KeyScope::Approve)))
     };
     let named = |name: &str, operator| Some((Some(name.to_owned()), operator));
     assert_eq!(shown(&["ann"], Some("ann")), named("ann", false));

@@ -95,7 +95,7 @@ async fn a_client_without_forms_or_without_a_stream_is_not_asked() {
 
 #[tokio::test]
 async fn only_the_session_and_the_key_that_were_asked_can_answer() {
-    let key = |name: &str| AccessKey { name: name.to_owned(), secret: format!("secret-{name}") };
+    let key = |name: &str| AccessKey::caller(name.to_owned(), format!("secret-{name}"));
     let gateway = Running::start(|settings| settings.keys = vec![key("ann"), key("bob")]).await;
     let (ann, bob) = (("Authorization", "Bearer secret-ann"), ("Authorization", "Bearer secret-bob"));
     let anns = initialize(&gateway, FORMS, &[ann]).await;

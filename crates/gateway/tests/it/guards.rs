@@ -70,7 +70,7 @@ async fn a_web_page_cannot_reach_a_local_gateway() {
 async fn a_key_is_asked_for_and_names_the_caller() {
     let gateway = Running::start_with(
         |settings| {
-            settings.keys = vec![AccessKey { name: "ann".to_owned(), secret: "secret-1".to_owned() }];
+            settings.keys = vec![AccessKey::caller("ann".to_owned(), "secret-1".to_owned())];
             settings.profile = Some("dev".to_owned());
         },
         |bound| {
@@ -103,10 +103,7 @@ async fn a_key_is_asked_for_and_names_the_caller() {
 async fn beyond_loopback_nothing_starts_without_a_key() {
     let settings = |keys: &[(&str, &str)]| GatewaySettings {
         listen: SocketAddr::from(([0, 0, 0, 0], 0)),
-        keys: keys
-            .iter()
-            .map(|(name, secret)| AccessKey { name: (*name).to_owned(), secret: (*secret).to_owned() })
-            .collect(),
+        keys: keys.iter().map(|(name, secret)| AccessKey::caller((*name).to_owned(), (*secret).to_owned())).collect(),
         ..GatewaySettings::default()
     };
     let error = Gateway::bind(settings(&[])).await.unwrap_err().to_string();
@@ -117,7 +114,7 @@ async fn beyond_loopback_nothing_starts_without_a_key() {
 #[test]
 fn a_key_that_cannot_do_its_work_keeps_the_gateway_from_starting() {
     let keys = |keys: &[(&str, &str)]| -> Vec<AccessKey> {
-        let key = |&(name, secret): &(&str, &str)| AccessKey { name: name.to_owned(), secret: secret.to_owned() };
+        let key = |&(name, secret): &(&str, &str)| AccessKey::caller(name.to_owned(), secret.to_owned());
         keys.iter().map(key).collect()
     };
     let check = |callers: &[(&str, &str)], operators: &[(&str, &str)], told: &str| {

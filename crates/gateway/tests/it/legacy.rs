@@ -68,7 +68,7 @@ async fn requests_that_name_no_session_or_a_wrong_one() {
 
 #[tokio::test]
 async fn a_session_belongs_to_the_key_that_opened_it() {
-    let key = |name: &str| AccessKey { name: name.to_owned(), secret: format!("secret-{name}") };
+    let key = |name: &str| AccessKey::caller(name.to_owned(), format!("secret-{name}"));
     let gateway = Running::start(|settings| settings.keys = vec![key("ann"), key("bob")]).await;
     let (ann, bob) = (("Authorization", "Bearer secret-ann"), ("Authorization", "Bearer secret-bob"));
     let id = initialize(&gateway, "2025-11-25", &[ann]).await;

@@ -5,7 +5,10 @@ use std::{future, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 use toolcrib_gateway::{
     AccessKey,
-    api::{ApiCaller, ApiReply, ApiRequest, ApiService, BoxFuture},
+    api::{
+        Answer, ApiCall, ApiCaller, ApiService, BoxFuture,
+        wire::{Deliveries, Ended},
+    },
 };
 
 use crate::{
@@ -19,10 +22,14 @@ struct Nothing {
 }
 
 impl ApiService for Nothing {
-    fn answer<'a>(&'a self, _: &'a ApiCaller, request: ApiRequest) -> BoxFuture<'a, ApiReply> {
+    fn call<'a>(&'a self, _: &'a ApiCaller, _: ApiCall) -> BoxFuture<'a, Ended> {
+        Box::pin(future::pending())
+    }
+
+    fn deliveries<'a>(&'a self, _: &'a ApiCaller, wait_ms: u64, _: Option<String>) -> Answer<'a, Deliveries> {
         Box::pin(async move {
-            if let ApiRequest::Deliveries { wait_ms: 0, .. } = request {
-                return ApiReply { status: 200, body: "nothing".to_owned() };
+            if wait_ms == 0 {
+                return Ok(Deliveries { deliveries: Vec::new() });
             }
             self.waiting.add_permits(1);
             future::pending().await
@@ -42,7 +49,7 @@ async fn ask(gateway: &Running, key: &str, query: &str) -> Socket {
 async fn one_caller_has_32_places_to_wait_in_and_nobody_waits_after_shutdown() {
     const PLACES: usize = 32;
     let service = Arc::new(Nothing { waiting: Semaphore::new(0) });
-    let keys = ["ann", "bob"].map(|name| AccessKey { name: name.to_owned(), secret: name.to_owned() });
+    let keys = ["ann", "bob"].map(|name| AccessKey::caller(name.to_owned(), name.to_owned()));
     let configure = |settings: &mut toolcrib_gateway::GatewaySettings| {
         settings.keys = keys.to_vec();
         settings.drain = Duration::from_hours(1);
@@ -56,7 +63,7 @@ async fn one_caller_has_32_places_to_wait_in_and_nobody_waits_after_shutdown() {
     service.waiting.acquire_many(all).await.unwrap().forget();
     let refused = ask(&gateway, "ann", "?wait_ms=1").await.answer().await.unwrap();
     assert_eq!(refused.status, 429);
-    assert!(refused.body.contains("too_many_waiting"), "{}", refused.body);
+    assert!(refused.body.contains("too_many") && refused.header("retry-after") == Some("1"), "{}", refused.body);
     // What does not wait needs no place, and another caller has its own.
     assert_eq!(ask(&gateway, "ann", "").await.answer().await.unwrap().status, 200);
     waiting.push(ask(&gateway, "bob", "?wait_ms=30000").await);
@@ -78,6 +85,6 @@ async fn one_caller_has_32_places_to_wait_in_and_nobody_waits_after_shutdown() {
     gateway.ended().await;
     for mut socket in waiting {
         let answer = socket.answer().await.unwrap();
-        assert_eq!((answer.status, answer.body.as_str()), (200, "nothing"));
+        assert_eq!((answer.status, answer.body.as_str()), (200, r#"{"deliveries":[]}"#));
     }
 }

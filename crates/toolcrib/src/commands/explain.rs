@@ -71,7 +71,8 @@ fn sentence(judgement: &Judgement, with_arguments: bool) -> String {
     }
 }
 
-fn as_value(judgement: &Judgement) -> Value {
+/// The judgement as `--json` and the JSON API tell it.
+pub(crate) fn as_value(judgement: &Judgement) -> Value {
     let (decision, authority, reason) = match &judgement.decision {
         Decision::Allow { authority } => ("allow", authority.to_string(), None),
         Decision::Ask { authority, reason, .. } => ("ask", authority.to_string(), Some(reason.to_string())),

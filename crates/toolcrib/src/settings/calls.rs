@@ -105,8 +105,8 @@ pub(super) fn limits(loaded: &Loaded) -> anyhow::Result<CallLimits> {
 pub(super) fn results(config: &Config) -> anyhow::Result<(ResultSettings, Option<Arc<Redactor>>)> {
     const WHY: &str = "secrets cannot be kept out of records";
     let names = Redactor::builder().build().context(WHY)?;
-    let keys =
-        config.gateway.keys.iter().chain(&config.gateway.operator_keys).chain(config.gateway.named_keys.values());
+    let named = config.gateway.named_keys.values().map(|named| &named.key);
+    let keys = config.gateway.keys.iter().chain(&config.gateway.operator_keys).chain(named);
     let mut certain: Vec<String> = keys.map(|secret| secret.expose().to_owned()).collect();
     let mut all = certain.clone();
     for server in config.servers.values() {

@@ -1,7 +1,9 @@
 //! The JSON API as a program sees it: real HTTP, the built command, a tool server that counts outside of both.
 
 mod approvals;
+mod batch;
 mod calls;
+mod keys;
 mod later;
 mod operators;
 mod statuses;
@@ -53,7 +55,7 @@ impl Api {
 
     /// The same by somebody, with more in the body.
     pub(crate) fn call_as(&self, key: &str, tool: &str, arguments: &str, more: &str) -> Answer {
-        self.of(key, "POST", "/v1/call", &body(tool, arguments, more))
+        self.of(key, "POST", "/v1/calls", &body(tool, arguments, more))
     }
 
     /// Records that match, once `enough` of them are there.
@@ -63,7 +65,7 @@ impl Api {
         loop {
             let answer = self.operator("GET", &format!("/v1/audit{query}"), "");
             assert_eq!(answer.status, 200, "{query}: {answer:?}");
-            let found = answer.json().as_array().unwrap().clone();
+            let found = answer.json()["records"].as_array().unwrap().clone();
             if enough(&found) {
                 return found;
             }
@@ -79,11 +81,18 @@ pub(crate) fn body(tool: &str, arguments: &str, more: &str) -> String {
     format!(r#"{{"name":"up__{tool}_http","arguments":{arguments}{comma}{more}}}"#)
 }
 
-/// An error in the one form that all errors of the API have; its code.
+/// The code of an error, which has the one form that all have (RFC 9457).
 #[track_caller]
 pub(crate) fn error_code(answer: &Answer) -> String {
-    assert_eq!(answer.headers["content-type"], "application/json", "{answer:?}");
-    let error = &answer.json()["error"];
-    assert!(error["message"].as_str().is_some_and(|text| !text.is_empty()), "{answer:?}");
-    error["code"].as_str().unwrap_or_default().to_owned()
+    assert_eq!(answer.headers["content-type"], "application/problem+json", "{answer:?}");
+    let problem = answer.json();
+    for text in ["title", "detail"] {
+        assert!(problem[text].as_str().is_some_and(|text| !text.is_empty()), "{answer:?}");
+    }
+    let code = problem["code"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(
+        (&problem["status"], &problem["type"]),
+        (&answer.status.into(), &format!("urn:toolcrib:problem:{code}").into())
+    );
+    code
 }

@@ -73,6 +73,8 @@ pub(crate) enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
     Denied,
+    /// Denied for now.
+    TooFast,
     Invalid,
     /// What is no JSON to rely on does not even become a call over MCP.
     Unreadable,
@@ -86,7 +88,7 @@ impl Want {
     /// The outcome in records.
     fn word(self) -> &'static str {
         match self {
-            Self::Denied => "denied",
+            Self::Denied | Self::TooFast => "denied",
             Self::Invalid | Self::Unreadable | Self::NoSuchTool => "invalid",
             Self::Unavailable => "unavailable",
             Self::Earlier => "ok",

@@ -40,7 +40,7 @@ class Doors:
         if door == "cli":
             ended = await self.bench.command("call", tool, json.dumps(arguments), *self.trust)
             return Said(ended.code == DONE, ended.err + ended.out, ended.code)
-        answer = await http_request(self.url, "POST", "/v1/call", {"name": tool, "arguments": arguments})
+        answer = await http_request(self.url, "POST", "/v1/calls", {"name": tool, "arguments": arguments})
         ok = answer.status == 200 and answer.document().get("outcome") == "ok"
         return Said(ok, answer.text, answer.status)
 

@@ -105,7 +105,7 @@ async def _calls(
         expected[tool, door, outcome] += 1
 
     async def api(tool: str, arguments: dict[str, Any]) -> Any:
-        return await http_request(url, "POST", "/v1/call", {"name": tool, "arguments": arguments})
+        return await http_request(url, "POST", "/v1/calls", {"name": tool, "arguments": arguments})
 
     for _ in range(3):
         expect_ran(await session.call(PUT, {"what": "kept"}))

@@ -420,16 +420,16 @@ async def _operators(setting: Setting, name: str) -> None:
                     handle_in(await other.call(WIPE, {"what": "mine"}))
                 expect(bench.times(WIPE, "mine") == 0, "it ran for somebody else")
                 expect_ran(await session.call(WIPE, {"what": "mine"}))
-            async with bench.test("POST /v1/call is parked and approved like any other call"):
+            async with bench.test("POST /v1/calls is parked and approved like any other call"):
                 given = {"name": WIPE, "arguments": {"what": "api"}}
-                refused = await ask("POST", "/v1/call", given, CALLER)
+                refused = await ask("POST", "/v1/calls", given, CALLER)
                 expect(refused.status == 403, f"{refused.status} {refused.text[:300]}")
                 (request,) = [row for row in await bench.waiting() if '"api"' in row["arguments"]]
                 expect(request["id"] in refused.text, f"no handle in {refused.text[:400]}")
                 expect((await ask("POST", f"/v1/approvals/{request['id']}", approve)).status == 200, "not approved")
-                ran = await ask("POST", "/v1/call", given, CALLER)
+                ran = await ask("POST", "/v1/calls", given, CALLER)
                 expect(ran.status == 200 and ran.document()["outcome"] == "ok", f"{ran.status} {ran.text[:300]}")
-                expect((await ask("POST", "/v1/call", given, CALLER)).status == 403, "it ran twice")
+                expect((await ask("POST", "/v1/calls", given, CALLER)).status == 403, "it ran twice")
                 expect(bench.times(WIPE, "api") == 1, f"ran {bench.ran()}")
 
 

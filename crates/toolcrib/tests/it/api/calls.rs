@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::json;
 
-use super::{ANN, Api, BOB, body};
+use super::{ANN, Api, BOB, body, error_code};
 
 /// reliability §2.2.
 #[test]
@@ -16,21 +16,24 @@ fn calls_with_the_same_key_are_one_call() {
     let header = |key: &str, idempotency: &str, arguments: &str| {
         let key = format!("Bearer {key}");
         let headers = [("Authorization", key.as_str()), ("Idempotency-Key", idempotency)];
-        api.served.send("POST", "/v1/call", &headers, &body("note", arguments, ""))
+        api.served.send("POST", "/v1/calls", &headers, &body("note", arguments, ""))
     };
     let in_body = |idempotency: &str, arguments: &str| {
         api.call_as(ANN, "note", arguments, &format!(r#""idempotency_key":"{idempotency}""#))
     };
     let first = header(ANN, "k1", r#"{"key":"a","n":1}"#);
-    assert_eq!(first.status, 200);
+    assert_eq!((first.status, &first.json()["replayed"]), (200, &json!(false)));
+    assert!(!first.headers.contains_key("idempotent-replayed"));
     // Key order, spaces and where the key stands make no difference.
     for again in [header(ANN, "k1", r#"{ "n": 1, "key": "a" }"#), in_body("k1", r#"{"key":"a","n":1}"#)] {
         assert_eq!((again.status, again.json()["result"].to_string()), (200, first.json()["result"].to_string()));
+        assert_eq!((&again.json()["replayed"], again.headers["idempotent-replayed"].as_str()), (&json!(true), "true"));
     }
     assert_eq!(api.scene.executions("a"), 1);
     // The same key for something else is a mistake.
     for other in [in_body("k1", r#"{"key":"a","n":2}"#), header(ANN, "k1", r#"{"key":"b","n":1}"#)] {
         assert_eq!((other.status, other.json()["outcome"].as_str().unwrap()), (422, "invalid"), "{other:?}");
+        assert_eq!(error_code(&other), "key_reused");
         assert!(other.body.contains("idempotency key"), "{other:?}");
     }
     assert_eq!(api.scene.executions("b"), 0);
@@ -48,7 +51,7 @@ fn calls_with_the_same_key_are_one_call() {
         let running = scope.spawn(|| in_body("k3", slow));
         until("it runs", || api.scene.executions("slow") == 1);
         let second = in_body("k3", slow);
-        assert_eq!((second.status, second.json()["outcome"].as_str().unwrap()), (502, "unknown"), "{second:?}");
+        assert_eq!((second.status, error_code(&second).as_str()), (409, "still_running"), "{second:?}");
         assert_eq!(running.join().unwrap().status, 200);
     });
     assert_eq!(in_body("k3", slow).status, 200);
@@ -62,7 +65,7 @@ fn a_key_is_used_up_by_what_ran() {
     let call = || api.call_as(ANN, "note", r#"{"key":"a"}"#, r#""idempotency_key":"k""#);
     assert_eq!(call().status, 403);
     let waiting = api.operator("GET", "/v1/approvals", "").json();
-    let path = format!("/v1/approvals/{}", waiting[0]["id"].as_str().unwrap());
+    let path = format!("/v1/approvals/{}", waiting["approvals"][0]["id"].as_str().unwrap());
     assert_eq!(api.operator("POST", &path, r#"{"answer":"approve","reach":"once"}"#).status, 200);
     assert_eq!(call().status, 200);
     assert_eq!(api.scene.executions("a"), 1);
@@ -106,7 +109,7 @@ fn a_client_that_goes_away_in_mid_call() {
     let api = Api::start("");
     for (tool, key) in [("note", "gone-1"), ("look", "gone-2")] {
         let arguments = format!(r#"{{"key":"{key}","delay_ms":400}}"#);
-        let stream = api.served.begin("POST", "/v1/call", &[], &body(tool, &arguments, ""));
+        let stream = api.served.begin("POST", "/v1/calls", &[], &body(tool, &arguments, ""));
         until("it runs", || api.scene.executions(key) == 1);
         stream.shutdown(Shutdown::Both).unwrap();
         drop(stream);
@@ -126,7 +129,7 @@ fn a_client_that_goes_away_in_mid_call() {
 }
 
 #[track_caller]
-fn until(what: &str, holds: impl Fn() -> bool) {
+pub(super) fn until(what: &str, holds: impl Fn() -> bool) {
     let until = Instant::now() + Duration::from_secs(20);
     while !holds() {
         assert!(Instant::now() < until, "{what}: never");

@@ -23,7 +23,7 @@ fn handle(answer: &Answer) -> String {
 /// What `tool_result_read` tells Ann.
 fn read(api: &Api, handle: &str) -> String {
     let call = json!({"name": "tool_result_read", "arguments": {"handle": handle}}).to_string();
-    api.of(ANN, "POST", "/v1/call", &call).body
+    api.of(ANN, "POST", "/v1/calls", &call).body
 }
 
 #[test]
@@ -68,14 +68,14 @@ fn work_is_given_up_by_its_owner() {
     let api = Api::start(NOTES);
     let handle = handle(&api.call("note", r#"{"key":"a","delay_ms":30000}"#));
     let path = format!("/v1/pending/{handle}");
-    assert_eq!(api.of(ANN, "GET", "/v1/pending", "").json().as_array().unwrap().len(), 1);
+    assert_eq!(api.of(ANN, "GET", "/v1/pending", "").json()["pending"].as_array().unwrap().len(), 1);
     assert_eq!(api.of(BOB, "DELETE", &path, "").status, 404);
     assert_eq!(api.of(ANN, "DELETE", &path, "").status, 200);
     let found = deliveries(&api, ANN, "?wait_ms=20000");
     assert_eq!(found[0]["failed"], true);
     assert!(found[0]["result"].to_string().contains("cancelled"), "{found:?}");
     assert_eq!(api.of(ANN, "DELETE", &path, "").status, 404);
-    assert_eq!(api.of(ANN, "GET", "/v1/pending", "").json(), json!([]));
+    assert_eq!(api.of(ANN, "GET", "/v1/pending", "").json(), json!({"pending": []}));
     let records = api.records("?tool=mcp:up/note_http&outcome=cancelled", |records| !records.is_empty());
     assert_eq!(records.len(), 1);
 }
@@ -92,9 +92,9 @@ fn a_refused_call_is_no_background_call() {
 /// A question waits for the user, with the way to answer it.
 fn ask(api: &Api) -> (String, String) {
     let call = r#"{"name":"request_user_input","arguments":{"prompt":"Tea or coffee?"}}"#;
-    let answer = api.of(ANN, "POST", "/v1/call", call);
+    let answer = api.of(ANN, "POST", "/v1/calls", call);
     let waiting = api.of(ANN, "GET", "/v1/pending", "").json();
-    let piece = waiting.as_array().unwrap().last().unwrap().clone();
+    let piece = waiting["pending"].as_array().unwrap().last().unwrap().clone();
     let correlation = piece["correlation"].as_str().unwrap().to_owned();
     assert_eq!(piece["metadata"]["prompt"], "Tea or coffee?");
     assert!(answer.body.contains(&format!("toolcrib approvals reply {correlation}")), "{answer:?}");
@@ -129,7 +129,7 @@ fn a_question_to_the_user_is_answered_over_http_or_from_the_terminal() {
 fn the_user_is_not_asked_unless_that_is_switched_on() {
     let api = Api::start("");
     let call = r#"{"name":"request_user_input","arguments":{"prompt":"x"}}"#;
-    assert_eq!(api.of(ANN, "POST", "/v1/call", call).status, 404);
+    assert_eq!(api.of(ANN, "POST", "/v1/calls", call).status, 404);
 }
 
 /// A client of the modern era gets the question as the end of its call and comes again with the answer.

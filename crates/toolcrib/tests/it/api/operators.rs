@@ -8,8 +8,8 @@ use super::{ANN, Api, BOB, OPERATOR, error_code};
 fn records_are_found_by_what_is_asked_for() {
     let api = Api::start("permissions.deny = ['mcp:up/shell_*']");
     let trace = [("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")];
-    let call = super::body("look", r#"{"key":"a"}"#, r#""session":"s1","agent":"helper""#);
-    let first = api.served.send("POST", "/v1/call", &trace, &call).json();
+    let call = super::body("look", r#"{"key":"a"}"#, r#""session":"s1","scope":{"agent":"helper"}"#);
+    let first = api.served.send("POST", "/v1/calls", &trace, &call).json();
     assert_eq!(api.call("note", r#"{"key":"b","n":471147114711}"#).status, 200);
     assert_eq!(api.call_as(BOB, "look", r#"{"key":"c"}"#, "").status, 200);
     assert_eq!(api.call_as(BOB, "shell", r#"{"command":"ls"}"#, "").status, 403);
@@ -17,7 +17,7 @@ fn records_are_found_by_what_is_asked_for() {
 
     let check = |query: &str, want: &[(&str, &str, &str)]| {
         let found = api.operator("GET", &format!("/v1/audit{query}"), "").json();
-        let found: Vec<_> = found.as_array().unwrap().iter().map(short).collect();
+        let found: Vec<_> = found["records"].as_array().unwrap().iter().map(short).collect();
         assert_eq!(found, want.iter().map(|(a, b, c)| format!("{a} {b} {c}")).collect::<Vec<_>>(), "{query}");
     };
     check("?tool=mcp:up/look_http", &[("outcome", "ann", "ok"), ("outcome", "bob", "ok")]);
@@ -32,11 +32,12 @@ fn records_are_found_by_what_is_asked_for() {
     check("?tool=mcp:up/&user=bob&after=0&limit=1", &[("outcome", "bob", "ok")]);
     let (run, number) = (first["run"].as_str().unwrap(), &first["call_id"]);
     check(&format!("?run={run}&call={number}"), &[("outcome", "ann", "ok")]);
-    check("?limit=0", &[]);
     // Page by page.
     let mut after = 0;
     let mut paged = Vec::new();
-    while let Some(record) = api.operator("GET", &format!("/v1/audit?after={after}&limit=1"), "").json().get(0) {
+    while let Some(record) =
+        api.operator("GET", &format!("/v1/audit?after={after}&limit=1"), "").json()["records"].get(0)
+    {
         after = record["seq"].as_u64().unwrap();
         paged.push(record.clone());
     }
@@ -54,6 +55,9 @@ fn records_are_found_by_what_is_asked_for() {
         "?after=-1",
         "?limit=many",
         "?limit=-1",
+        "?limit=0",
+        "?limit=1001",
+        "?user=",
         "?unknown=1",
         "?Tool=x",
     ] {
@@ -96,7 +100,8 @@ fn circuits_are_listed_and_closed_again() {
 fn state(api: &Api, tool: &str) -> Option<String> {
     let list = api.operator("GET", "/v1/breakers", "").json();
     let name = format!("mcp:up/{tool}_http");
-    let found = list.as_array().unwrap().iter().find(|breaker| breaker.to_string().contains(&name))?.clone();
+    let found =
+        list["breakers"].as_array().unwrap().iter().find(|breaker| breaker.to_string().contains(&name))?.clone();
     Some(found["state"].as_str().unwrap_or_else(|| panic!("{found:#}")).to_owned())
 }
 
@@ -153,8 +158,8 @@ fn without_keys() {
     let scene = crate::scene::Scene::new("permissions.ask = ['mcp:up/note_*']");
     let served = crate::http::Served::start(&scene, None);
     assert_eq!(served.get("/metrics").status, 200);
-    assert_eq!(served.post("/v1/call", &super::body("look", r#"{"key":"a"}"#, "")).status, 200);
-    assert_eq!(served.post("/v1/call", &super::body("note", r#"{"key":"a"}"#, "")).status, 403);
+    assert_eq!(served.post("/v1/calls", &super::body("look", r#"{"key":"a"}"#, "")).status, 200);
+    assert_eq!(served.post("/v1/calls", &super::body("note", r#"{"key":"a"}"#, "")).status, 403);
     for path in ["/v1/approvals", "/v1/grants", "/v1/audit", "/v1/stats", "/v1/breakers"] {
         assert_eq!(served.get(path).status, 403, "{path}");
     }

@@ -26,7 +26,14 @@ fn a_call_has_the_status_of_its_outcome() {
     check("note", r#"{"key":"c","n":1,"n":2}"#, "", 422, "invalid", "twice");
     // Cut off in the middle: what it would have said is anybody's guess.
     check("note", r#""{\"key\":\"c\",\"n\":1""#, "", 422, "invalid", "Nothing was run");
-    check("note", r#"{"key":"d","n":1}"#, r#""session":"s","agent":"x","timeout_ms":9000"#, 200, "ok", "did d");
+    check(
+        "note",
+        r#"{"key":"d","n":1}"#,
+        r#""session":"s","scope":{"agent":"x"},"timeout_ms":9000"#,
+        200,
+        "ok",
+        "did d",
+    );
     check("nuke", "{}", "", 404, "invalid", "there is no tool");
     check("loose", r#"{"key":"c"}"#, "", 404, "invalid", "there is no tool");
     check("shell", r#"{"key":"c","command":"ls"}"#, "", 403, "denied", "Do not retry");
@@ -43,7 +50,7 @@ fn a_call_has_the_status_of_its_outcome() {
         ("tool_search", "{}", 422),
     ] {
         let body = format!(r#"{{"name":"{name}","arguments":{arguments}}}"#);
-        let answer = api.served.post("/v1/call", &body);
+        let answer = api.served.post("/v1/calls", &body);
         assert_eq!(answer.status, status, "{body}: {answer:?}");
     }
     for (key, times) in [("a", 1), ("b", 1), ("c", 0), ("d", 1), ("e", 1), ("f", 1), ("g", 1)] {
@@ -67,7 +74,7 @@ fn requests_that_cannot_be_taken() {
     let long = "x".repeat(257);
     let json = ("Content-Type", "application/json");
     let check = |headers: &[(&str, &str)], text: &str, status: u16| -> Answer {
-        let answer = api.served.send("POST", "/v1/call", headers, text);
+        let answer = api.served.send("POST", "/v1/calls", headers, text);
         assert_eq!(answer.status, status, "{headers:?} {text}: {answer:?}");
         answer
     };
@@ -84,7 +91,12 @@ fn requests_that_cannot_be_taken() {
         r#"{"name":"up__look_http","timeout_ms":-1}"#,
         r#"{"name":"up__look_http","session":""}"#,
         r#"{"name":"up__look_http","idempotency_key":""}"#,
-        &format!(r#"{{"name":"up__look_http","agent":"{long}"}}"#),
+        &format!(r#"{{"name":"up__look_http","scope":{{"agent":"{long}"}}}}"#),
+        r#"{"name":"up__look_http","agent":"x"}"#,
+        r#"{"name":"up__look_http","timeout_ms":0}"#,
+        r#"{"calls":[]}"#,
+        r#"{"calls":[{"name":"up__look_http"},{"name":"up__look_http","argument":{}}]}"#,
+        r#"{"calls":[{"name":"up__look_http"}],"more":1}"#,
         &format!("{good} {good}"),
     ] {
         assert_eq!(error_code(&check(&[], text, 400)), "not_read", "{text}");
@@ -92,12 +104,13 @@ fn requests_that_cannot_be_taken() {
     for headers in [
         &[("Idempotency-Key", "")][..],
         &[("Idempotency-Key", &long)],
+        &[("Idempotency-Key", "a b")],
         &[("Idempotency-Key", "a"), ("Idempotency-Key", "b")],
     ] {
         assert_eq!(error_code(&check(headers, &good, 400)), "not_read", "{headers:?}");
     }
     let keyed = body("look", r#"{"key":"never"}"#, r#""idempotency_key":"a""#);
-    error_code(&check(&[("Idempotency-Key", "b")], &keyed, 400));
+    assert_eq!(error_code(&check(&[("Idempotency-Key", "b")], &keyed, 422)), "key_conflict");
     for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonx", ""] {
         assert_eq!(error_code(&check(&[("Content-Type", kind)], &good, 415)), "not_json", "{kind}");
     }
@@ -105,17 +118,32 @@ fn requests_that_cannot_be_taken() {
     let large = body("look", &format!(r#"{{"key":"{}"}}"#, "x".repeat(5_000)), "");
     assert_eq!(error_code(&check(&[], &large, 413)), "too_large");
     // Before anything is read: who asks, and from where.
-    check(&[("Authorization", "Bearer wrong")], &good, 401);
-    check(&[("Authorization", "")], &good, 401);
-    check(&[("Host", "evil.example")], &good, 403);
-    check(&[("Origin", "https://evil.example")], &good, 403);
-    check(&[("Sec-Fetch-Site", "cross-site")], &good, 403);
+    for (header, status, code) in [
+        (("Authorization", "Bearer wrong"), 401, "key_needed"),
+        (("Authorization", ""), 401, "key_needed"),
+        (("Host", "evil.example"), 403, "host_not_served"),
+        (("Origin", "https://evil.example"), 403, "cross_site"),
+        (("Sec-Fetch-Site", "cross-site"), 403, "cross_site"),
+        (("Accept", "text/html"), 406, "not_acceptable"),
+    ] {
+        assert_eq!(error_code(&check(&[header], &good, status)), code, "{header:?}");
+    }
     assert_eq!(api.scene.executions("never"), 0, "none of these ran");
     assert_eq!(check(&[("Content-Type", "application/json; charset=utf-8")], &good, 200).json()["outcome"], "ok");
-    for (method, path, status) in
-        [("GET", "/v1/call", 405), ("DELETE", "/v1/tools", 405), ("GET", "/v1/nothing", 404), ("GET", "/v2/tools", 404)]
-    {
-        assert_eq!(api.operator(method, path, "").status, status, "{method} {path}");
+    for (method, path, status, code, allow) in [
+        ("GET", "/v1/calls", 405, "method_not_allowed", Some("POST")),
+        ("DELETE", "/v1/tools", 405, "method_not_allowed", Some("GET,HEAD")),
+        ("PUT", "/v1/approvals/x", 405, "method_not_allowed", Some("POST")),
+        ("GET", "/v1/nothing", 404, "not_found", None),
+        ("POST", "/v1/call", 404, "not_found", None),
+        ("GET", "/v2/tools", 404, "not_found", None),
+        ("GET", "/v1/stats?x=1", 400, "not_read", None),
+        ("GET", "/v1/tools?profil=x", 400, "not_read", None),
+        ("GET", "/v1/tools?profile=none", 403, "scope_refused", None),
+    ] {
+        let answer = api.operator(method, path, "");
+        assert_eq!((answer.status, error_code(&answer).as_str()), (status, code), "{method} {path}");
+        assert_eq!(answer.headers.get("allow").map(String::as_str), allow, "{method} {path}");
     }
 }
 
@@ -130,14 +158,25 @@ fn looking_at_tools_needs_no_more_than_a_caller_s_key() {
     };
     check("GET", "/v1/tools", "", 200, "up__note_http");
     check("POST", "/v1/search", r#"{"query":"note http"}"#, 200, "up__note_http");
-    check("POST", "/v1/search", r#"{"query":7}"#, 400, "error");
+    check("POST", "/v1/search", r#"{"query":["note http","look"],"server":"up","limit":1}"#, 200, "up__note_http");
+    check("POST", "/v1/search", r#"{"query":7}"#, 400, "/query");
     check("POST", "/v1/search", "nonsense", 400, "not_read");
     check("POST", "/v1/describe", r#"{"names":["up__note_http"]}"#, 200, "branch");
-    check("POST", "/v1/describe", r#"{"names":["up__nope_http"]}"#, 404, "up__nope_http");
-    check("POST", "/v1/describe", "{}", 400, "error");
+    check("POST", "/v1/describe", r#"{"names":["up__nope_http"]}"#, 200, "not_found");
+    check("POST", "/v1/describe", "{}", 400, "names");
     check("POST", "/v1/assemble", r#"{"target":"anthropic"}"#, 200, "input_schema");
     check("POST", "/v1/assemble", r#"{"target":"nobody"}"#, 400, "nobody");
-    check("GET", "/v1/pending", "", 200, "[]");
+    check("GET", "/v1/pending", "", 200, r#"{"pending":[]}"#);
+    check("POST", "/v1/explain", r#"{"name":"up__note_http","arguments":{"key":"a"}}"#, 200, r#""decision":"allow""#);
+    check("POST", "/v1/explain", r#"{"name":"*"}"#, 200, "is shown directly");
+    // What is hidden is told like what does not exist; only operators are told the difference.
+    check("POST", "/v1/explain", r#"{"name":"up__lose_http"}"#, 404, "unknown_tool");
+    let hidden = api.of(ANN, "POST", "/v1/explain", r#"{"name":"up__loose_http"}"#);
+    assert_eq!((hidden.status, error_code(&hidden).as_str()), (404, "unknown_tool"));
+    assert_eq!(api.of(ANN, "POST", "/v1/explain", r#"{"name":"x","key":"bob"}"#).status, 403);
+    let told = api.operator("POST", "/v1/explain", r#"{"name":"up__loose_http","key":"ann"}"#);
+    assert_eq!((told.status, &told.json()["tools"][0]["fate"]), (200, &"hidden".into()), "{told:?}");
+    check("GET", "/v1/health", "", 200, r#"{"source":"mcp:up","state":"ready""#);
 }
 
 /// A model that can call tools must not be able to answer for a person, or to read what others did.
@@ -163,7 +202,7 @@ fn what_only_operators_may() {
         ("GET", "/v1/audit", "", 200),
         ("GET", "/v1/breakers", "", 200),
         ("POST", "/v1/breakers/reset", r#"{"key":"mcp:up"}"#, 200),
-        ("POST", "/v1/breakers/reset", r#"{"key":"nothing such"}"#, 400),
+        ("POST", "/v1/breakers/reset", r#"{"key":"nothing such"}"#, 404),
         ("POST", "/v1/breakers/reset", "{}", 400),
         ("GET", "/metrics", "", 200),
     ] {
@@ -174,9 +213,27 @@ fn what_only_operators_may() {
         }
         let answer = api.of(ANN, method, path, text);
         assert_eq!(answer.status, 403, "{method} {path} {text}: {answer:?}");
-        assert_eq!(error_code(&answer), "operator_key_needed", "{method} {path} {text}");
+        assert_eq!(error_code(&answer), "scope_needed", "{method} {path} {text}");
         assert_eq!(api.of("wrong", method, path, text).status, 401, "{method} {path} {text}");
     }
     // An operator is a caller too.
     assert_eq!(api.call_as(OPERATOR, "look", r#"{"key":"o"}"#, "").status, 200);
+}
+
+/// What may be tried again says when.
+#[test]
+fn retry_after_is_said_where_it_is_known() {
+    let api = Api::start(
+        "calls.rates = [{ tool = 'mcp:up/note_*', limit = 1, window_ms = 600000 }]\ncalls.breaker.failures = 1",
+    );
+    assert_eq!(api.call("note", r#"{"key":"a"}"#).status, 200);
+    let fast = api.call("note", r#"{"key":"b"}"#);
+    assert_eq!((fast.status, error_code(&fast).as_str()), (429, "too_fast"));
+    let seconds: u64 = fast.headers["retry-after"].parse().unwrap();
+    assert!((1..=600).contains(&seconds) && fast.json()["retry_after"] == seconds, "{fast:?}");
+    assert_eq!(api.call("frail", r#"{"key":"c","fault":true}"#).status, 502);
+    let open = api.call("frail", r#"{"key":"c"}"#);
+    assert_eq!((open.status, error_code(&open).as_str()), (503, "unavailable"));
+    assert!(open.headers["retry-after"].parse::<u64>().unwrap() > 0, "{open:?}");
+    assert_eq!(api.scene.executions("b"), 0);
 }

@@ -24,7 +24,7 @@ pub(crate) enum Door {
     Bridge,
     /// `toolcrib call`.
     Cli,
-    /// `POST /v1/call`.
+    /// `POST /v1/calls`.
     Http,
     /// The same with `tool_call`.
     HttpBridge,
@@ -115,13 +115,14 @@ impl Seen {
                 let code = unreadable.then_some(-32602);
                 How::Mcp { error: want != Want::Earlier && code.is_none(), code }
             }
-            (Door::Cli, Want::Denied) => How::Cli(3),
+            (Door::Cli, Want::Denied | Want::TooFast) => How::Cli(3),
             (Door::Cli, Want::Invalid | Want::Unreadable | Want::NoSuchTool) => How::Cli(1),
             (Door::Cli, Want::Unavailable) => How::Cli(4),
             (Door::Cli, Want::Earlier) => How::Cli(0),
             (Door::Http | Door::HttpBridge, want) => {
                 let status = match want {
                     Want::Denied => 403,
+                    Want::TooFast => 429,
                     Want::Invalid | Want::Unreadable => 422,
                     Want::NoSuchTool => 404,
                     Want::Unavailable => 503,
@@ -130,7 +131,7 @@ impl Seen {
                 How::Http(status, want.word().to_owned())
             }
             (Door::Library, want) => How::Library(match want {
-                Want::Denied => Outcome::Denied,
+                Want::Denied | Want::TooFast => Outcome::Denied,
                 Want::Invalid | Want::Unreadable | Want::NoSuchTool => Outcome::Invalid,
                 Want::Unavailable => Outcome::Unavailable,
                 Want::Earlier => Outcome::Ok,
@@ -244,7 +245,7 @@ impl<'s> Doors<'s> {
     }
 
     fn api(&mut self, body: &str) -> Seen {
-        let answer = self.http().post("/v1/call", body);
+        let answer = self.http().post("/v1/calls", body);
         let (status, body) = (answer.status, answer.json());
         let outcome = body["outcome"].as_str().unwrap_or_default().to_owned();
         Seen { text: text(&body["result"], &body["error"]), how: How::Http(status, outcome) }

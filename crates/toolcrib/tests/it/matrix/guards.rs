@@ -216,6 +216,7 @@ guards! {
         }),
         not_at: NOT_COUNTED,
         before: &[Step::Run(OTHER)],
+        want: Want::TooFast,
         says: "no more than 1",
         ..Guard::default()
     };

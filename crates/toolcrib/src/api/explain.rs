@@ -1,0 +1,54 @@
+//! Why a tool is shown, deferred, hidden or refused.
+
+use serde_json::{Value, json};
+use toolcrib_core::explain::Fate;
+use toolcrib_engine::Identity;
+use toolcrib_gateway::{
+    KeyScope,
+    api::{
+        ApiCaller, Code, Problem,
+        wire::{Explain, Explained},
+    },
+};
+
+use super::{
+    Api, as_wire,
+    scope::{Asking, refused},
+};
+use crate::commands;
+
+pub(super) async fn explain(api: &Api, caller: &ApiCaller, explain: Explain) -> Result<Explained, Problem> {
+    let operates = caller.scopes.has(KeyScope::Operate);
+    let principal = match &explain.key {
+        None => caller.principal.as_deref(),
+        Some(key) if operates => {
+            api.of_all_tenants(caller)?;
+            Some(&**key)
+        }
+        Some(_) => {
+            let text = "only a key with the scope \"operate\" may ask for others; leave 'key' out";
+            return Err(Problem::new(Code::ScopeRefused, text).at("/key", "needs the scope operate"));
+        }
+    };
+    let asking = Asking::of(api, principal, &explain.scope)?;
+    let engine = &api.world.engine;
+    let mut found = engine.explain(&asking.scope, &explain.name).map_err(refused)?;
+    if !operates {
+        // What is hidden and what does not exist are one thing to whoever it is hidden from.
+        found.retain(|explanation| matches!(explanation.fate, Fate::Direct | Fate::Deferred));
+    }
+    if found.is_empty() {
+        return Err(Problem::new(Code::UnknownTool, "no tool that this key may know of goes by that name"));
+    }
+    let identity = Identity { agent: asking.agent, roles: api.world.callers.roles(principal), ..Identity::default() };
+    let arguments = explain.arguments.unwrap_or_else(|| json!({}));
+    let mut tools = Vec::new();
+    for explanation in &found {
+        let judged = engine.judge(&asking.scope, &identity, &explanation.name, &arguments).await.map_err(refused)?;
+        let mut value = serde_json::to_value(explanation).unwrap_or_default();
+        value["sentence"] = explanation.sentence().into();
+        value["call"] = judged.as_ref().map_or(Value::Null, commands::explain::as_value);
+        tools.push(as_wire(&value)?);
+    }
+    Ok(Explained { tools })
+}

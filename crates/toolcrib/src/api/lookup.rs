@@ -1,0 +1,54 @@
+//! Listing, searching, describing, assembling.
+
+use serde_json::json;
+use toolcrib_core::bridge::{describe_reply, read_describe};
+use toolcrib_gateway::api::{
+    ApiCaller, Code, Problem,
+    wire::{Assemble, Assembled, Describe, Described, Found, Number, ScopeWish, Search, Tools},
+};
+
+use super::{
+    Api, as_wire,
+    scope::{Asking, refused},
+};
+use crate::commands;
+
+pub(super) fn tools(api: &Api, caller: &ApiCaller, wish: &ScopeWish) -> Result<Tools, Problem> {
+    let asking = Asking::of(api, caller.principal.as_deref(), wish)?;
+    let engine = &api.world.engine;
+    let view = engine.view(&asking.scope).map_err(refused)?;
+    as_wire(&commands::tools::listing(&view, &engine.hub().catalog()))
+}
+
+pub(super) async fn search(api: &Api, caller: &ApiCaller, search: Search) -> Result<Found, Problem> {
+    let asking = Asking::of(api, caller.principal.as_deref(), &search.scope)?;
+    let queries: Vec<&str> = search.query.0.iter().map(|query| &**query).collect();
+    let mut arguments = json!({"queries": queries});
+    if let Some(server) = &search.server {
+        arguments["server"] = (**server).into();
+    }
+    if let Some(limit) = search.limit.map(Number::get) {
+        arguments["limit"] = limit.into();
+    }
+    match api.world.engine.search(&asking.scope, &arguments).await.map_err(refused)? {
+        Ok(found) => as_wire(&found),
+        Err(error) => Err(Problem::new(Code::NotRead, error.to_string()).at("/query", error.to_string())),
+    }
+}
+
+pub(super) fn describe(api: &Api, caller: &ApiCaller, describe: &Describe) -> Result<Described, Problem> {
+    let asking = Asking::of(api, caller.principal.as_deref(), &describe.scope)?;
+    let view = api.world.engine.view(&asking.scope).map_err(refused)?;
+    let names: Vec<&str> = describe.names.iter().map(|name| &**name).collect();
+    let request = read_describe(&json!({"names": names}))
+        .map_err(|error| Problem::new(Code::NotRead, error.to_string()).at("/names", error.to_string()))?;
+    as_wire(&describe_reply(&request, &view.set).value)
+}
+
+pub(super) fn assemble(api: &Api, caller: &ApiCaller, assemble: &Assemble) -> Result<Assembled, Problem> {
+    let asking = Asking::of(api, caller.principal.as_deref(), &assemble.scope)?;
+    let view = api.world.engine.view(&asking.scope).map_err(refused)?;
+    commands::assemble::payload(&view, assemble.target.0)
+        .map_err(|error| Problem::new(Code::Broken, error.to_string()))
+        .and_then(|payload| as_wire(&payload))
+}

@@ -1,0 +1,52 @@
+//! From a key and what a request says of itself to a scope.
+
+use toolcrib_core::{Scope, select::SelectError};
+use toolcrib_engine::{Identity, Principal};
+use toolcrib_gateway::api::{ApiCaller, Code, Problem, wire::ScopeWish};
+
+use super::Api;
+
+/// Who asks, settled.
+pub(super) struct Asking {
+    pub(super) scope: Scope,
+    pub(super) agent: Option<String>,
+}
+
+impl Asking {
+    /// What the key with this name is bound to, and within that what the request says.
+    pub(super) fn of(api: &Api, principal: Option<&str>, wish: &ScopeWish) -> Result<Self, Problem> {
+        let callers = &api.world.callers;
+        let mut scope = callers.scope(principal, wish.profile.as_deref());
+        bound("profile", scope.profile.as_deref(), wish.profile.as_deref())?;
+        let agent = wish.agent.as_deref().map(str::to_owned);
+        scope.context_length = wish.context_length.map(toolcrib_gateway::api::wire::Number::get);
+        Ok(Self { scope, agent })
+    }
+
+    /// The caller itself, whatever its requests may say.
+    pub(super) fn caller(api: &Api, caller: &ApiCaller) -> Scope {
+        api.world.callers.scope(caller.principal.as_deref(), None)
+    }
+
+    /// Whom work and results belong to.
+    pub(super) fn owner(api: &Api, caller: &ApiCaller, session: Option<String>) -> Principal {
+        Principal::of(&Self::caller(api, caller), &Identity { session, ..Identity::default() })
+    }
+}
+
+fn bound(what: &str, has: Option<&str>, wants: Option<&str>) -> Result<(), Problem> {
+    match (has, wants) {
+        (Some(has), Some(wants)) if has != wants => Err(Problem::new(
+            Code::ScopeRefused,
+            format!("this key is bound to the {what} '{has}'; leave scope.{what} out, or use another key"),
+        )
+        .at(format!("/scope/{what}"), format!("is not '{has}'"))),
+        _ => Ok(()),
+    }
+}
+
+/// A scope that nothing can be shown to.
+#[expect(clippy::needless_pass_by_value, reason = "as map_err gives it")]
+pub(super) fn refused(error: SelectError) -> Problem {
+    Problem::new(Code::ScopeRefused, error.to_string())
+}
