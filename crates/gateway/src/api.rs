@@ -11,6 +11,7 @@ mod operations;
 mod places;
 mod problem;
 mod stream;
+mod turns;
 mod waiters;
 pub mod wire;
 
@@ -23,6 +24,7 @@ pub use toolcrib_mcp::server::{BoxFuture, Progress, ProgressSink};
 
 pub use openapi::document as openapi;
 pub use problem::{Code, Fault, Problem};
+pub use turns::AskedCalls;
 
 use self::{
     places::Places,
@@ -30,7 +32,7 @@ use self::{
     wire::{
         Answered, ApprovalsQuery, Assemble, Assembled, AuditQuery, Breakers, Call, Cancelled, Deliveries, Describe,
         Described, Ended, Explain, Explained, Found, Grants, Health, PendingList, Records, Requests, Reset, ResetDone,
-        Resumed, Revoked, ScopeWish, Search, Stats, Tools, Verdict,
+        Resumed, Revoked, ScopeWish, Search, Stats, Tools, Turn, Verdict,
     },
 };
 use crate::settings::{GatewaySettings, KeyScopes};
@@ -84,6 +86,10 @@ pub trait ApiService: Send + Sync + 'static {
         off()
     }
     fn call<'a>(&'a self, caller: &'a ApiCaller, call: ApiCall) -> BoxFuture<'a, Ended>;
+    /// Reads the calls in a provider's response; what they are answered with comes later.
+    fn turn<'a>(&'a self, _: &'a ApiCaller, _: Turn) -> Answer<'a, AskedCalls> {
+        off()
+    }
     fn pending<'a>(&'a self, _: &'a ApiCaller) -> Answer<'a, PendingList> {
         off()
     }

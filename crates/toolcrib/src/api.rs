@@ -8,6 +8,7 @@ mod later;
 mod lookup;
 mod records;
 mod scope;
+mod turns;
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use toolcrib_engine::{
     approval::{Approvals, Responder},
     pending::PendingWork,
 };
-use toolcrib_gateway::api::{Answer, ApiCall, ApiCaller, ApiService, Code, Problem, wire};
+use toolcrib_gateway::api::{Answer, ApiCall, ApiCaller, ApiService, AskedCalls, Code, Problem, wire};
 
 use crate::world::World;
 
@@ -92,6 +93,10 @@ impl ApiService for Api {
 
     fn call<'a>(&'a self, caller: &'a ApiCaller, call: ApiCall) -> BoxFuture<'a, wire::Ended> {
         Box::pin(calls::call(self, caller, call))
+    }
+
+    fn turn<'a>(&'a self, caller: &'a ApiCaller, turn: wire::Turn) -> Answer<'a, AskedCalls> {
+        Box::pin(async move { turns::read(self, caller, turn) })
     }
 
     fn pending<'a>(&'a self, caller: &'a ApiCaller) -> Answer<'a, wire::PendingList> {

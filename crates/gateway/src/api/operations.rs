@@ -13,8 +13,9 @@ use axum::{
 use super::{
     Api, ApiService, Code, Problem, calls, intake, openapi,
     operation::{Content, Operation, Who, answered, caller, schema},
+    turns,
     waiters::MAX_WAITERS,
-    wire::{Deliveries, DeliveriesQuery, Event, Number, Object, Verdict, Word},
+    wire::{Deliveries, DeliveriesQuery, Event, Number, Object, Turn, TurnDone, Verdict, Word},
 };
 use crate::{
     guard::{self, Principal},
@@ -102,6 +103,22 @@ fn calling() -> Vec<Operation> {
         )],
         ..calls
     };
+    let turns = Operation::new(
+        Method::POST,
+        "/v1/turns",
+        "turn",
+        "Runs the calls in a provider's response and answers them in the provider's shape.",
+        Content::Json(schema::<TurnDone>),
+        on(MethodFilter::POST, turns::take),
+    );
+    let turns = Operation {
+        body: Some(schema::<Turn>),
+        headers: &[(
+            "Idempotency-Key",
+            "A turn that is sent again runs nothing again: each call has the key with its own id.",
+        )],
+        ..turns
+    };
     let pending = Operation::plain(
         "/v1/pending",
         "listPending",
@@ -125,6 +142,7 @@ fn calling() -> Vec<Operation> {
     let deliveries = Operation { query: Some(<DeliveriesQuery as schemars::JsonSchema>::json_schema), ..deliveries };
     vec![
         calls.needs(KeyScope::Call).problems(calls::PROBLEMS),
+        turns.needs(KeyScope::Call).problems(&[Code::ScopeRefused, Code::BadResponse, Code::TooMany]),
         pending.needs(KeyScope::Call).problems(&[Code::SwitchedOff, Code::StoreUnavailable]),
         cancel.needs(KeyScope::Call).problems(&[Code::Unknown, Code::SwitchedOff, Code::StoreUnavailable]),
         deliveries.needs(KeyScope::Call).problems(&[Code::SwitchedOff, Code::TooMany, Code::StoreUnavailable]),

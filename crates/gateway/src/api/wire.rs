@@ -12,6 +12,7 @@ mod later;
 mod lookup;
 mod records;
 mod tools;
+mod turns;
 
 pub use approvals::{
     Answered, ApprovalsQuery, Grant, GrantPattern, Grants, Reach, Request, RequestState, Requests, Revoked, Verdict,
@@ -27,6 +28,7 @@ pub use later::{Cancelled, Deliveries, DeliveriesQuery, Delivery, MAX_WAIT_MS, P
 pub use lookup::{Describe, Described, Found, FoundTool, Hit, OneOrMany, QueryHits, Search};
 pub use records::{AuditOutcome, AuditQuery, Breaker, Breakers, Principal, Record, Records, Reset, ResetDone, Stats};
 pub use tools::{Assemble, Assembled, LossEntry, RefusedTool, ScopeWish, TargetName, Tokens, TooMany, ToolRow, Tools};
+pub use turns::{Turn, TurnCall, TurnDone};
 
 use serde_json::{Map, Value};
 

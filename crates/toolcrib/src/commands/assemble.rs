@@ -50,7 +50,7 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
             json!({"warning": format!("the {stage} stage names '{selector}', which matches no tool")})
         }))
         .collect();
-    let rendered = render(target, set.definitions.iter().map(|definition| &**definition));
+    let rendered = rendered(&view, target);
     let assembled = assembled(&view, target, &rendered, trace);
     if args.look.json {
         print::json(&assembled)?;
@@ -80,8 +80,13 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
 
 /// The assembled tool set for the JSON API. Without the trace: a caller is not told of tools that are hidden from it.
 pub(crate) fn payload(view: &View, target: Target) -> anyhow::Result<Value> {
-    let rendered = render(target, view.set.definitions.iter().map(|definition| &**definition));
+    let rendered = rendered(view, target);
     Ok(serde_json::to_value(assembled(view, target, &rendered, Vec::new()))?)
+}
+
+/// The view's set as the target takes it: the same for the payload and for the calls that come back.
+pub(crate) fn rendered(view: &View, target: Target) -> Rendered {
+    render(target, view.set.definitions.iter().map(|definition| &**definition))
 }
 
 fn assembled<'v>(view: &'v View, target: Target, rendered: &'v Rendered, trace: Vec<Value>) -> Assembled<'v> {

@@ -7,6 +7,7 @@ mod keys;
 mod later;
 mod operators;
 mod statuses;
+mod turns;
 
 use std::time::{Duration, Instant};
 

@@ -102,8 +102,11 @@ fn a_request_names_the_profile_that_it_sees_through() {
     assert_eq!(keys.call("plain", "look", noting).status, 404);
     assert_eq!(keys.call("plain", "note", noting).status, 200);
     assert_eq!(keys.call("plain", "look", "").status, 200);
-    let records = keys.of("operator", "GET", "/v1/audit?tool=mcp:up/note_http&outcome=ok", "").json();
-    assert_eq!(records["records"][0]["principal"]["agent"], "scout", "{records:#}");
+    let recorded = || {
+        let records = keys.of("operator", "GET", "/v1/audit?tool=mcp:up/note_http&outcome=ok", "").json();
+        records["records"][0]["principal"]["agent"] == "scout"
+    };
+    super::calls::until("it is recorded", recorded);
 }
 
 #[test]
