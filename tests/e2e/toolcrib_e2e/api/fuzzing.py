@@ -13,7 +13,7 @@ from ..report import Report, expect
 from .served import KEYS, serving
 
 HERE = Path(__file__).resolve().parents[2] / "fuzz"
-SEED, EXAMPLES, SECONDS = "20261130", "40", 55
+SEED, EXAMPLES, SECONDS = "20261130", "12", 40
 
 
 async def run(report: Report, tools: Installed, binary: str, name: str) -> None:
