@@ -96,7 +96,7 @@ impl ApiService for Api {
     }
 
     fn turn<'a>(&'a self, caller: &'a ApiCaller, turn: wire::Turn) -> Answer<'a, AskedCalls> {
-        Box::pin(async move { turns::read(self, caller, turn) })
+        Box::pin(async move { turns::read(self, caller, &turn) })
     }
 
     fn pending<'a>(&'a self, caller: &'a ApiCaller) -> Answer<'a, wire::PendingList> {

@@ -18,7 +18,7 @@ use super::{
 /// Longest name of a call that is looked up, characters; no tool has one as long.
 const MAX_NAME: usize = 512;
 
-pub(super) fn read(api: &Api, caller: &ApiCaller, turn: Turn) -> Result<AskedCalls, Problem> {
+pub(super) fn read(api: &Api, caller: &ApiCaller, turn: &Turn) -> Result<AskedCalls, Problem> {
     let asking = Asking::of(api, caller.principal.as_deref(), &turn.scope)?;
     let view = api.world.engine.view(&asking.scope).map_err(refused)?;
     let way = crate::commands::assemble::rendered(&view, turn.target.0).way_back();
