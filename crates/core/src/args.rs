@@ -70,7 +70,15 @@ impl Arguments {
 
 /// Reads arguments within the default limits. See [`parse_text`].
 pub fn parse(raw: Option<&RawValue>) -> Result<Arguments, ArgsError> {
-    parse_text(raw.map(RawValue::get), &ArgsLimits::default())
+    let limits = ArgsLimits::default();
+    // A raw value is exactly one value: what begins an object is one, and is read once.
+    match raw.filter(|raw| raw.get().starts_with('{') && raw.get().len() <= limits.bytes) {
+        Some(object) => {
+            let value = strict::read(object.get(), limits.depth)?;
+            Ok(Arguments { raw: object.to_owned(), value, repairs: Vec::new() })
+        }
+        None => parse_text(raw.map(RawValue::get), &limits),
+    }
 }
 
 /// Reads arguments, without regard to a schema.

@@ -41,6 +41,21 @@ impl ContentHash {
             .collect()
     }
 
+    /// The 64 digits.
+    pub fn text(&self) -> String {
+        // Digits are ASCII.
+        str::from_utf8(&self.digits()).unwrap_or_default().to_owned()
+    }
+
+    fn digits(&self) -> [u8; 64] {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [0; 64];
+        for (pair, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *pair = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+        }
+        text
+    }
+
     /// The hash's bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -102,14 +117,7 @@ fn write_scalar(value: &Value, sink: &mut impl Sink) {
 
 impl fmt::Display for ContentHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digit = |index: usize| {
-            let byte = self.0[index / 2];
-            DIGITS[usize::from(if index.is_multiple_of(2) { byte >> 4 } else { byte & 15 })]
-        };
-        let text: [u8; 64] = std::array::from_fn(digit);
-        // Digits are ASCII.
-        f.pad(std::str::from_utf8(&text).unwrap_or_default())
+        f.pad(str::from_utf8(&self.digits()).unwrap_or_default())
     }
 }
 

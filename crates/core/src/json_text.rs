@@ -153,7 +153,8 @@ pub(crate) fn readable(quoted: &str) -> Cow<'_, str> {
 
 /// A text as a JSON string.
 pub(crate) fn encoded(text: &str) -> String {
-    serde_json::Value::String(text.to_owned()).to_string()
+    // Texts always serialise.
+    serde_json::to_string(text).unwrap_or_default()
 }
 
 /// Puts texts in place of ranges. The ranges do not overlap; an empty one inserts.

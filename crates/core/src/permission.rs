@@ -26,7 +26,7 @@ pub use host::{HostRule, HostRuleError, UrlArguments, collect_urls};
 pub use path::{PathArguments, Place, RealPaths, collect_paths, is_within, normalise};
 pub use pattern::{PatternError, ToolPattern};
 pub use risk::{Assessment, Effect, Risk, RiskRule, classify, dangerous};
-pub use rule::{Rule, RuleMatch, RuleSet, Subject};
+pub use rule::{Bearing, Rule, RuleMatch, RuleSet, Subject};
 
 /// What a rule does with the calls it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -105,7 +105,10 @@ impl Redactor {
     /// As [`Self::redact_result`], but of the values that were made known only: neither names nor forms count. Costs next to
     /// nothing where no values are known.
     pub fn redact_known(&self, result: &ToolResult) -> Option<ToolResult> {
-        if self.known.len() == 0 { None } else { self.result(result, Strength::Known) }
+        if self.known.len() == 0 || self.known.surely_not_in_json(result.raw().get()) {
+            return None;
+        }
+        self.result(result, Strength::Known)
     }
 
     fn result(&self, result: &ToolResult, strength: Strength) -> Option<ToolResult> {

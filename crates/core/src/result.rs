@@ -1,7 +1,10 @@
 //! The result of a call, carried as the JSON text its source sent.
 
-use serde::Deserialize;
+mod head;
+
 use serde_json::{Value, json, value::RawValue};
+
+use head::Head;
 
 /// An MCP call result (`content`, `structuredContent`, `isError`, `_meta`, …) kept as raw JSON text, so that images,
 /// unknown fields, key order and big numbers reach the client exactly as the upstream wrote them.
@@ -9,6 +12,8 @@ use serde_json::{Value, json, value::RawValue};
 pub struct ToolResult {
     raw: Box<RawValue>,
     is_error: bool,
+    /// Whether the content is known to be a list of objects, or not there, and `isError` a boolean, or not there.
+    formed: bool,
 }
 
 /// Deepest nesting of a result. JSON readers of widely used clients give up somewhat above it, and then lose the answer
@@ -26,12 +31,6 @@ pub enum NotAResult {
     TooDeep,
 }
 
-#[derive(Deserialize)]
-struct Head {
-    #[serde(default, rename = "isError")]
-    is_error: Option<Value>,
-}
-
 impl ToolResult {
     /// Takes a result as an upstream sent it. Only that it is an object is required.
     pub fn from_raw(raw: Box<RawValue>) -> Result<Self, NotAResult> {
@@ -41,21 +40,22 @@ impl ToolResult {
         if depth_exceeds(raw.get(), MAX_DEPTH) {
             return Err(NotAResult::TooDeep);
         }
-        let head: Head = serde_json::from_str(raw.get()).map_err(NotAResult::Json)?;
-        Ok(Self { raw, is_error: head.is_error == Some(Value::Bool(true)) })
+        let Head { is_error, formed } = serde_json::from_str(raw.get()).map_err(NotAResult::Json)?;
+        Ok(Self { raw, is_error, formed })
     }
 
     /// The same result with entries added to its text: whether it tells of a failure stays, and it gets no deeper than
     /// results may be. `None` if the text is not JSON.
     pub(crate) fn with_text(&self, text: String) -> Option<Self> {
-        Some(Self { raw: RawValue::from_string(text).ok()?, is_error: self.is_error })
+        Some(Self { raw: RawValue::from_string(text).ok()?, is_error: self.is_error, formed: self.formed })
     }
 
     /// A result built here.
     pub fn from_value(value: &Value) -> Self {
         let is_error = value["isError"] == true;
         let raw = serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned());
-        Self { raw, is_error }
+        let formed = head::is_formed(value);
+        Self { raw, is_error, formed }
     }
 
     /// One block of text.
@@ -84,6 +84,12 @@ impl ToolResult {
     /// Gives the JSON text away.
     pub fn into_raw(self) -> Box<RawValue> {
         self.raw
+    }
+
+    /// Whether it is in the form of MCP for certain: the content, if there is any, is a list of objects, and `isError`, if
+    /// it is there, a boolean. False may mean that nobody looked.
+    pub(crate) fn is_formed(&self) -> bool {
+        self.formed
     }
 
     /// Whether the tool reported a failure of its own.

@@ -154,6 +154,19 @@ impl ToolId {
     }
 }
 
+impl ToolId {
+    /// The identity as text, as `Display` writes it.
+    pub fn text(&self) -> String {
+        match &self.source {
+            Source::Plugin(label) | Source::Mcp(label) | Source::Custom(label) | Source::Remote(label) => {
+                [self.source.kind(), ":", label, "/", &self.name].concat()
+            }
+            Source::Builtin => ["builtin/", &self.name].concat(),
+            Source::Connector { .. } | Source::Static(_) => self.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for ToolId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.source, self.name)

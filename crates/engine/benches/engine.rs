@@ -111,18 +111,22 @@ impl JournalStore for Forgetful {
     }
     fn begin(
         &self,
-        intent: JournalRecord,
+        intent: Arc<JournalRecord>,
         _claim: Option<Claim>,
         _now_ms: u64,
     ) -> BoxFuture<'_, Result<Begun, StoreError>> {
         black_box(intent);
         Box::pin(async { Ok(Begun::Started) })
     }
-    fn finish(&self, outcome: JournalRecord, _claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn finish(
+        &self,
+        outcome: Arc<JournalRecord>,
+        _claim: Option<ClaimResult>,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
         black_box(outcome);
         Box::pin(async { Ok(()) })
     }
-    fn append(&self, records: Vec<JournalRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn append(&self, records: Vec<Arc<JournalRecord>>) -> BoxFuture<'_, Result<(), StoreError>> {
         black_box(records);
         Box::pin(async { Ok(()) })
     }
@@ -153,6 +157,11 @@ fn nothing_on() -> EngineSettings {
     }
 }
 
+/// The permissions of a careful user, and nothing else that can be switched off.
+fn permissions_on() -> EngineSettings {
+    EngineSettings { permissions: everything_on().permissions, ..nothing_on() }
+}
+
 /// What a careful user has: lists, a rule with a condition, breakers, limits, masking.
 fn everything_on() -> EngineSettings {
     let patterns = |list: &[&str]| list.iter().map(|text| text.parse().expect("a pattern")).collect();
@@ -173,6 +182,9 @@ fn everything_on() -> EngineSettings {
         ..EngineSettings::default()
     }
 }
+
+/// Completes an engine.
+type Make<'m> = Box<dyn Fn(EngineBuilder) -> Engine + 'm>;
 
 fn call_path(runtime: &tokio::runtime::Runtime) {
     // Different from call to call, or the guard against repetition would rightly step in.
@@ -207,11 +219,26 @@ fn call_path(runtime: &tokio::runtime::Runtime) {
         "call path in process, everything off: {off:.2} µs a call; bare call {bare:.2} µs, ratio {:.1}",
         off / bare
     );
-    let build = |builder: EngineBuilder| {
-        let journal =
-            runtime.block_on(Journal::open(Arc::new(Forgetful), JournalSettings::default())).expect("a journal");
-        builder.settings(everything_on()).sink(Arc::new(Statistics::default())).journal(journal).build()
-    };
+    let journal =
+        || runtime.block_on(Journal::open(Arc::new(Forgetful), JournalSettings::default())).expect("a journal");
+    let event = || Arc::new(Count(0.into()));
+    // Each with what the one before has.
+    let configurations: [(&str, Make<'_>); 3] = [
+        (
+            "permissions, validation and an audit event",
+            Box::new(|builder| builder.settings(permissions_on()).sink(event()).build()),
+        ),
+        (
+            "and a journal record",
+            Box::new(|builder| builder.settings(permissions_on()).sink(event()).journal(journal()).build()),
+        ),
+        (
+            "and everything else",
+            Box::new(|builder| {
+                builder.settings(everything_on()).sink(Arc::new(Statistics::default())).journal(journal()).build()
+            }),
+        ),
+    ];
     for (what, trusted) in [("reading", true), ("changing", false)] {
         let hub = Hub::new(HubLimits::default());
         let options = SourceOptions { trust_hints: trusted, ..SourceOptions::default() };
@@ -219,14 +246,15 @@ fn call_path(runtime: &tokio::runtime::Runtime) {
         let mut definition = tool_definition(7);
         definition["annotations"] = json!({"readOnlyHint": true});
         publisher.tools(SourceState::Ready, vec![definition], None, false);
-        let engine = build(Engine::builder(hub));
-        let on = measure(&engine, "s3__tool_7");
-        println!(
-            "  a {what} call with policies, validation, admission, journal and masking: {on:.2} µs, ratio to off {:.1}, to bare {:.1}",
-            on / off,
-            on / bare
-        );
-        memory(&engine, runtime, &argument);
+        println!("  a {what} call");
+        for (name, make) in &configurations {
+            let engine = make(Engine::builder(hub.clone()));
+            let on = measure(&engine, "s3__tool_7");
+            println!("    {name}: {on:.2} µs, ratio to off {:.1}, to bare {:.1}", on / off, on / bare);
+            if *name == "and everything else" {
+                memory(&engine, runtime, &argument);
+            }
+        }
     }
 }
 
@@ -243,7 +271,7 @@ fn memory(engine: &Engine, runtime: &tokio::runtime::Runtime, argument: &impl Fn
     let before = resident();
     run(calls);
     let after = resident();
-    println!("  resident after {} calls {before} KiB, after {calls} more {after} KiB", calls / 20);
+    println!("      resident after {} calls {before} KiB, after {calls} more {after} KiB", calls / 20);
 }
 
 fn resident() -> u64 {

@@ -122,8 +122,9 @@ impl Admission {
     pub async fn admit(&self, asked: Asked<'_>) -> Result<Ticket, Refused> {
         let inner = &self.inner;
         let plan: Arc<Plan> = inner.plans.load().plan(asked.tool, asked.exposed);
-        let repeat = inner.repeats.look(&plan.repeat, &asked, (inner.clock)())?;
-        let charge = Charge::take(&plan.rates, &asked, (inner.clock)())?;
+        let mut now = (inner.clock)();
+        let repeat = inner.repeats.look(&plan, &asked, now)?;
+        let charge = Charge::take(&plan.rates, &asked, now)?;
         let path = plan.path(asked.credentials);
         let mut waited = std::time::Duration::ZERO;
         let held = match inner.slots.enter(Wants::of(&plan, &asked)) {
@@ -131,8 +132,9 @@ impl Admission {
             Entered::Queued(queued) => {
                 inner.circuits.check(&path)?;
                 let started = Instant::now();
-                let held = queued.wait(asked.deadline, plan.wait, asked.cancel).await?;
+                let held = Box::pin(queued.wait(asked.deadline, plan.wait, asked.cancel)).await?;
                 waited = started.elapsed();
+                now = (inner.clock)();
                 held
             }
             Entered::Full(refused) => {
@@ -140,7 +142,7 @@ impl Admission {
                 return Err(refused);
             }
         };
-        let pass = inner.circuits.enter(path)?;
+        let pass = inner.circuits.enter_at(path, now)?;
         charge.keep();
         Ok(Ticket::new(inner.clone(), pass, held, repeat, waited))
     }
@@ -166,6 +168,11 @@ impl Admission {
     /// read when there are none.
     pub fn take_changes(&self) -> Vec<BreakerChange> {
         self.inner.circuits.take_changes()
+    }
+
+    /// Whether [`Self::take_changes`] has any to give; one atomic read.
+    pub fn has_changes(&self) -> bool {
+        self.inner.circuits.has_changes()
     }
 
     /// Calls that run and calls that wait for their turn, as far as they are counted by any limit.

@@ -49,7 +49,9 @@ pub(crate) async fn run(engine: &Engine, request: CallRequest) -> CallReport {
     let mut state = Progressing::new(call_id, &request);
     // Nothing a stage does may leave the caller without an answer or the call without a record.
     let span = tracing::debug_span!(target: "toolcrib::call", "call", call_id = state.call_id, run = engine.run(), name = state.name);
-    let ended = AssertUnwindSafe(stages(engine, &in_force, &request, &mut state)).catch_unwind().instrument(span).await;
+    // On the heap: what is large is moved from hand to hand otherwise.
+    let stages = Box::pin(stages(engine, &in_force, &request, &mut state));
+    let ended = AssertUnwindSafe(stages).catch_unwind().instrument(span).await;
     let ended = ended.unwrap_or_else(|_| {
         tracing::error!(call_id = state.call_id, "a stage of the call path panicked");
         let text = format!("The call failed inside the gateway (number {} in its log).", state.call_id);
@@ -60,11 +62,13 @@ pub(crate) async fn run(engine: &Engine, request: CallRequest) -> CallReport {
         Err(stop) => (stop.outcome, stop.reply, stop.reason, stop.cause),
     };
     // A question is no end: the call comes again with the answer, and is recorded then.
-    if !matches!(reply, CallReply::Question(_)) {
-        record::record(engine, &in_force, &request, &state, outcome, reason).await;
-    }
+    state.timings.total = state.started.elapsed();
+    let tool = match reply {
+        CallReply::Question(_) => state.tool.as_ref().map(|tool| tool.id().clone()),
+        _ => record::record(engine, &in_force, &request, &mut state, outcome, reason).await,
+    };
     record::late(engine, &request, &mut state);
-    state.report(reply, outcome, cause)
+    state.report(reply, outcome, cause, tool)
 }
 
 /// A call that ends with a result. The outcome is that of the call, also where a hook made up for a failure.
@@ -100,17 +104,19 @@ async fn stages(
     let view: Arc<View> = engine
         .view(&request.scope)
         .map_err(|error| Stop::told(Outcome::Denied, format!("No tool can be called: {error}.")))?;
-    let target = match resolve::resolve(engine, &view, request, state).await? {
-        resolve::Resolved::Answer(result) => {
+    let target = match resolve::resolve(&view, request, state) {
+        resolve::Resolved::Tool(target) => target,
+        resolve::Resolved::Other(other) => {
+            let result = Box::pin(other.answer(engine, &view, request)).await?;
             return Ok(End::of(shape::fit(engine, in_force, request, result).await));
         }
-        resolve::Resolved::Tool(target) => target,
     };
     state.tool = Some(target.tool.clone());
     journal::promised(engine, request, &target)?;
     let (arguments, valid) = repair::repair(engine, &target, state)?;
     let arguments = if valid { arguments } else { validate::validate(engine, &target, arguments)? };
     let tool = target.tool.clone();
+    let standing = in_force.chain.standing(&tool, &target.exposed);
     let pipeline = engine.interceptors().snapshot();
     let principal = Principal::of(&request.scope, &request.identity);
     let mut call = Intercepted::new(
@@ -123,26 +129,41 @@ async fn stages(
         &request.identity,
     );
     if request.in_background.is_none() && background::applies(in_force, &target, request) {
-        let leave =
-            approve::Leave { engine, in_force, request, target: &target, arguments: &arguments, principal: &principal };
-        background::judge(&leave, &pipeline, &call, state).await?;
-        return background::start(&leave, state).await.map(End::of);
+        let leave = approve::Leave {
+            engine,
+            in_force,
+            request,
+            target: &target,
+            arguments: &arguments,
+            principal: &principal,
+            standing: &standing,
+        };
+        return Box::pin(background::start(&leave, &pipeline, &call, state)).await.map(End::of);
     }
     let gate =
-        authorize::authorize(engine, in_force, &pipeline, request, &target, &arguments, &mut call, state).await?;
+        authorize::authorize(engine, in_force, &pipeline, request, &target, &standing, &arguments, &mut call, state)
+            .await?;
     let arguments = gate.changed.as_ref().unwrap_or(&arguments);
     if let Some(result) = gate.answered {
         // Nothing ran: no approval is used up and no breaker hears of it.
-        let result = if gate.recovered { result } else { pipeline.after(&call, result).await };
+        let result = if gate.recovered { result } else { Box::pin(pipeline.after(&call, result)).await };
         return Ok(End::of(shape::shape(engine, in_force, request, &target, result).await));
     }
 
     if matches!(gate.decision, Decision::Ask { .. })
-        && let Some(result) = journal::earlier(engine, request, &target, &arguments.raw).await?
+        && let Some(result) = Box::pin(journal::earlier(engine, request, &target, &arguments.raw)).await?
     {
         return Ok(End::earlier(result));
     }
-    let leave = approve::Leave { engine, in_force, request, target: &target, arguments, principal: &principal };
+    let leave = approve::Leave {
+        engine,
+        in_force,
+        request,
+        target: &target,
+        arguments,
+        principal: &principal,
+        standing: &standing,
+    };
     let (ticket, admitted) = leave.obtain(gate.decision, state).await?;
     let opened = match journal::open(engine, in_force, request, &admitted, state).await? {
         journal::Opened::Go(opened) => opened,
@@ -151,13 +172,20 @@ async fn stages(
     if !state.mutating && engine.journal().is_some_and(|journal| journal.health().is_err()) {
         state.say("Note: the record of calls cannot be written at the moment, so this call may be missing from it. Tools that change something do not run until it can.");
     }
-    pipeline.observe_before(&call).await;
+    if !pipeline.is_empty() {
+        Box::pin(pipeline.observe_before(&call)).await;
+    }
     let ran = invoke::invoke(engine, in_force, request, &target, arguments, admitted.deadline, state).await;
     admit::settle(engine, in_force, ticket, &admitted, &ran, state).await;
     let ended = match ran {
         Ok(result) => {
-            let result = background::suspended(engine, request, &tool, result, state).await;
-            let result = if pipeline.is_empty() { result } else { pipeline.after(&call, result).await };
+            let result = match request.suspender.take_of(state.call_id) {
+                Some(suspension) => {
+                    Box::pin(background::suspended(engine, request, &tool, result, suspension, state)).await
+                }
+                None => result,
+            };
+            let result = if pipeline.is_empty() { result } else { Box::pin(pipeline.after(&call, result)).await };
             // What was asked for slice by slice is bounded already, and cutting it again would loop.
             let own = tool.name() == crate::results::READ_TOOL && *tool.source() == Source::Builtin;
             let mut result = if own { result } else { shape::shape(engine, in_force, request, &target, result).await };
@@ -166,11 +194,15 @@ async fn stages(
             }
             Ok(End::of(result))
         }
-        Err(error) => match recovered(&pipeline, &call, Stop::from_invoke(&tool, error).masked(in_force)).await {
-            // What a hook gives in the tool's place is a result like others.
-            Ok(end) => Ok(End { result: shape::shape(engine, in_force, request, &target, end.result).await, ..end }),
-            stopped => stopped,
-        },
+        Err(error) => {
+            match Box::pin(recovered(&pipeline, &call, Stop::from_invoke(&tool, error).masked(in_force))).await {
+                // What a hook gives in the tool's place is a result like others.
+                Ok(end) => {
+                    Ok(End { result: shape::shape(engine, in_force, request, &target, end.result).await, ..end })
+                }
+                stopped => stopped,
+            }
+        }
     };
     let (outcome, reason, result) = match &ended {
         Ok(end) => (end.outcome, end.reason.as_deref(), Some(&end.result)),

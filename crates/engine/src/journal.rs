@@ -4,6 +4,7 @@
 //! Owns the writing side ([`Journal`]), the observers of users ([`EvidenceSink`]) and the reading side ([`verify`],
 //! [`export`], [`follow`]). Where records are kept is behind [`JournalStore`].
 
+mod carried;
 mod chain;
 mod guarded;
 mod health;

@@ -23,6 +23,8 @@ mod trust;
 
 pub(crate) use real_path::{all_below, settled};
 
+pub(crate) use assess::Standing;
+
 pub use chain::PolicyChain;
 pub use decision::Decision;
 pub use hosts::{HostLists, HostPolicy};

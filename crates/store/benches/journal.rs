@@ -10,6 +10,7 @@
 
 use std::{
     path::PathBuf,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -37,8 +38,8 @@ fn record(kind: Kind, call: u64) -> JournalRecord {
 }
 
 async fn call(store: &SqliteStore, number: u64) {
-    store.begin(record(Kind::Intent, number), None, 0).await.expect("begun");
-    store.finish(record(Kind::Outcome, number), None).await.expect("finished");
+    store.begin(record(Kind::Intent, number).into(), None, 0).await.expect("begun");
+    store.finish(record(Kind::Outcome, number).into(), None).await.expect("finished");
 }
 
 /// Calls with an intent and an outcome each; returns records a second.
@@ -72,7 +73,7 @@ fn measure(runtime: &tokio::runtime::Runtime, sync: SyncLevel, callers: u64, cal
 /// Records appended 256 at a time: what the store itself takes, without queue and commit. Returns records a second.
 fn in_bulk(runtime: &tokio::runtime::Runtime) -> f64 {
     let store = SqliteStore::open_in_memory().expect("opened");
-    let records: Vec<_> = (0..256).map(|number| record(Kind::Outcome, number)).collect();
+    let records: Vec<_> = (0..256).map(|number| Arc::new(record(Kind::Outcome, number))).collect();
     let started = Instant::now();
     runtime.block_on(async {
         for _ in 0..40 {

@@ -165,6 +165,17 @@ impl RuleMatch<'_> {
     }
 }
 
+/// What a set of rules can say of the calls of one tool, before there is any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Bearing {
+    /// No rule names the tool: none ever counts for a call of it.
+    None,
+    /// All rules that name it mean every call of it, by anybody and at any time: the same counts for all of them.
+    Tool,
+    /// It depends on the call.
+    Call,
+}
+
 /// Most paths of a call that are looked up; where further ones lead counts as unknown.
 const MOST_PATHS: usize = 1_000;
 
@@ -209,6 +220,18 @@ impl RuleSet {
     pub fn strictest(&self, subject: &Subject<'_>, now_ms: u64) -> Option<RuleMatch<'_>> {
         // The first of those with the highest action.
         self.matching(subject, now_ms).into_iter().min_by_key(|found| Reverse(found.action))
+    }
+
+    /// What the rules can say of the calls of a tool, whatever is in them.
+    pub fn bearing(&self, tool: &Tool, exposed: &str, groups: &Groups) -> Bearing {
+        let names = |rule: &&Rule| {
+            rule.enabled && (rule.tool.names(tool, exposed, groups) || rule.tool.names_to_grant(tool, exposed, groups))
+        };
+        let bearing = |rule: &Rule| {
+            let always = rule.specificity() == 0 && rule.user.is_none() && rule.expires_at_ms.is_none();
+            if always { Bearing::Tool } else { Bearing::Call }
+        };
+        self.rules.iter().filter(names).map(bearing).max().unwrap_or(Bearing::None)
     }
 
     /// The absolute paths whose real place matters to the rules that may mean the call: those in its arguments and the

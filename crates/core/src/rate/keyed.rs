@@ -10,6 +10,8 @@ pub trait Idle {
     fn is_idle(&self, now_ms: u64) -> bool;
 }
 
+/// The part of the capacity within which the order of uses is not kept.
+const LOOSE: u64 = 8;
 /// How many of the least recently used entries are asked whether they are idle when room is needed.
 const LOOKED_AT: usize = 64;
 
@@ -42,8 +44,17 @@ impl<K: Hash + Eq + Clone, V: Idle> Keyed<K, V> {
         Self { capacity: capacity.max(1), slots: IndexMap::new(), order: BTreeMap::new(), uses: 0, forgotten_busy: 0 }
     }
 
-    /// The value of `key`, made if there is none, as the most recently used one.
+    /// The value of `key`, made if there is none, as the most recently used one (to within an eighth of the capacity).
     pub fn entry<Q>(&mut self, key: &Q, now_ms: u64, make: impl FnOnce() -> V) -> &mut V
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        self.entry_place(key, now_ms, make).1
+    }
+
+    /// The same with the place where it is for now: a hint for [`Self::get_near`].
+    pub fn entry_place<Q>(&mut self, key: &Q, now_ms: u64, make: impl FnOnce() -> V) -> (usize, &mut V)
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
@@ -51,8 +62,11 @@ impl<K: Hash + Eq + Clone, V: Idle> Keyed<K, V> {
         // One use per nanosecond would take 584 years to wrap.
         self.uses = self.uses.wrapping_add(1);
         let index = if let Some(index) = self.slots.get_index_of(key) {
-            let used = std::mem::replace(&mut self.slots[index].used, self.uses);
-            if let Some(key) = self.order.remove(&used) {
+            let used = &mut self.slots[index].used;
+            // Of those used a moment ago none is near to being forgotten: their order need not be kept to the use.
+            if self.uses.wrapping_sub(*used) > self.capacity as u64 / LOOSE
+                && let Some(key) = self.order.remove(&std::mem::replace(used, self.uses))
+            {
                 self.order.insert(self.uses, key);
             }
             index
@@ -64,7 +78,22 @@ impl<K: Hash + Eq + Clone, V: Idle> Keyed<K, V> {
             self.order.insert(self.uses, key.clone());
             self.slots.insert_full(key, Slot { used: self.uses, value: make() }).0
         };
-        &mut self.slots[index].value
+        (index, &mut self.slots[index].value)
+    }
+
+    /// As [`Self::get_mut`], for a caller who knows where the key was a moment ago: it nearly always still is.
+    pub fn get_near<Q>(&mut self, key: &Q, hint: usize) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let is_key = |found: &K| {
+            let found: &Q = found.borrow();
+            found == key
+        };
+        let there = self.slots.get_index(hint).is_some_and(|(found, _)| is_key(found));
+        let place = if there { hint } else { self.slots.get_index_of(key)? };
+        self.slots.get_index_mut(place).map(|(_, slot)| &mut slot.value)
     }
 
     /// The value of `key`, without making one or counting as a use.

@@ -246,3 +246,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_place_is_only_a_hint() {
+    let mut table: Keyed<String, SlidingWindow> = Keyed::new(8);
+    let (first, _) = table.entry_place("a", START, || SlidingWindow::new(1, 100));
+    let (second, _) = table.entry_place("b", START, || SlidingWindow::new(2, 100));
+    assert_ne!(first, second);
+    let left = |table: &mut Keyed<String, SlidingWindow>, key: &str, hint: usize| {
+        table.get_near(key, hint).map(|window| window.remaining(START))
+    };
+    for hint in [first, second, 7] {
+        assert_eq!((left(&mut table, "a", hint), left(&mut table, "b", hint)), (Some(1), Some(2)), "{hint}");
+        assert_eq!(left(&mut table, "c", hint), None, "{hint}");
+    }
+    table.remove("a");
+    assert_eq!((left(&mut table, "a", first), left(&mut table, "b", second)), (None, Some(2)), "places move");
+}

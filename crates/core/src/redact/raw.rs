@@ -9,6 +9,8 @@ use crate::json_text;
 
 /// JSON texts within JSON texts that are read as such; deeper ones as running text.
 const NESTED: usize = 3;
+/// Shortest number that may have the form of a secret, in characters.
+pub(super) const NUMBER: usize = 8;
 /// Entries of content blocks that hold encoded bytes.
 const BYTES: [&str; 2] = ["data", "blob"];
 
@@ -117,7 +119,8 @@ impl Look<'_> {
     }
 
     fn number(&self, text: &str, range: Range<usize>, changes: &mut Changes) {
-        if range.len() >= 8 && matches!(self.redactor.plain(&text[range.clone()], Strength::Forms), Cow::Owned(_)) {
+        if range.len() >= NUMBER && matches!(self.redactor.plain(&text[range.clone()], Strength::Forms), Cow::Owned(_))
+        {
             changes.push((range, json_text::encoded(MASK)));
         }
     }

@@ -281,3 +281,41 @@ fn nothing_shows_the_values() {
     let error = Redactor::builder().values(vec![SECRET; 10_001]).build().unwrap_err();
     assert!(error.to_string().contains("10001 known secrets") && !error.to_string().contains("Tr0ub"), "{error}");
 }
+
+#[test]
+fn known_values_are_found_in_results_however_they_are_written() {
+    #[track_caller]
+    fn check(values: &[&str], given: &str, masked: bool) {
+        let redactor = Redactor::builder().values(values.iter().map(|value| (*value).to_owned())).build().unwrap();
+        let raw = RawValue::from_string(given.to_owned()).unwrap();
+        let result = ToolResult::from_raw(raw).unwrap();
+        let found = redactor.redact_known(&result).map(|result| result.raw().get().to_owned());
+        assert_eq!(found.is_some(), masked, "{given}");
+        // The quick look comes to the same end as the close one.
+        let close = redactor.result(&result, Strength::Known).map(|result| result.raw().get().to_owned());
+        assert_eq!(found, close, "{given}");
+    }
+    let one = ["hunter2-hunter2"];
+    check(&one, r#"{"content":[{"type":"text","text":"nothing here\nat all \"quoted\" 100 % sure"}]}"#, false);
+    check(&one, r#"{"content":[{"type":"text","text":"a hunter2-hunter2 b"}]}"#, true);
+    check(&one, r#"{"content":[{"type":"text","text":"line\nhunter2-hunter2\t\"x\""}]}"#, true);
+    check(&one, r#"{"content":[{"type":"text","text":"line\nhunter3-hunter3\t\"x\""}]}"#, false);
+    check(&one, r#"{"content":[{"type":"text","text":"hunter2\u002dhunter2"}]}"#, true);
+    check(&one, r#"{"content":[{"type":"text","text":"hunter2%2Dhunter2"}]}"#, true);
+    check(&one, r#"{"content":[{"type":"text","text":"hunter2\\u002dhunter2"}]}"#, true);
+    check(&one, r#"{"content":[{"type":"text","text":"{\"a\":\"hunter2-hunter2\"}"}]}"#, true);
+    check(&one, r#"{"content":[],"structuredContent":{"hunter2-hunter2":1}}"#, true);
+    check(&one, r#"{"content":[{"type":"image","data":"hunter2-hunter2"}]}"#, false);
+    check(&["4815162342"], r#"{"content":[],"structuredContent":{"n":4815162342}}"#, true);
+    check(&["4815162342"], r#"{"content":[],"structuredContent":{"n":4815162343,"m":[1,2,3]}}"#, false);
+    // Values that JSON writes with an escape themselves.
+    for (value, given) in [
+        ("first line\nsecond line", r#"{"content":[{"type":"text","text":"first line\nsecond line"}]}"#),
+        ("with \"quotes\" in it", r#"{"content":[{"type":"text","text":"with \"quotes\" in it"}]}"#),
+        ("back\\slash-back", r#"{"content":[{"type":"text","text":"back\\slash-back"}]}"#),
+        ("a/path/to/something", r#"{"content":[{"type":"text","text":"a\/path\/to\/something"}]}"#),
+    ] {
+        check(&[value], given, true);
+        check(&[value, one[0]], r#"{"content":[{"type":"text","text":"a hunter2-hunter2\n b"}]}"#, true);
+    }
+}

@@ -14,6 +14,9 @@ use crate::{ToolResult, json_text};
 /// block of text, and so does every item that is no object; a single block becomes a list of one. An `isError` that is
 /// neither true nor false counts as true unless it says no (`"false"`, `"no"`, `0`, an empty text, `null`).
 pub fn in_form(result: &ToolResult) -> Option<ToolResult> {
+    if result.is_formed() {
+        return None;
+    }
     let raw = result.raw().get();
     let mut edit = Edit::of(result);
     let mut wrong = Vec::new();

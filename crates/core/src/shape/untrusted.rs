@@ -1,5 +1,7 @@
 //! Text of others, marked as data before a model reads it (Hermes reference §3, "Results").
 
+use std::borrow::Cow;
+
 use crate::{
     ContentHash, ToolResult, json_text,
     shape::{edit::Edit, sanitize_text},
@@ -42,7 +44,8 @@ pub fn mark_meta_only(result: &ToolResult, source_label: &str) -> ToolResult {
         && !open.contains("\\u")
     {
         let comma = if open.trim_end().ends_with('{') { "" } else { "," };
-        let text = format!("{open}{comma}\"_meta\":{{\"{UNTRUSTED}\":{}}}}}", json_text::encoded(&label(source_label)));
+        let label = json_text::encoded(&label(source_label));
+        let text = [open, comma, "\"_meta\":{\"", UNTRUSTED, "\":", &label, "}}"].concat();
         if let Some(marked) = result.with_text(text) {
             return marked;
         }
@@ -53,9 +56,14 @@ pub fn mark_meta_only(result: &ToolResult, source_label: &str) -> ToolResult {
 }
 
 /// A label without what would end it or the line.
-fn label(text: &str) -> String {
+fn label(text: &str) -> Cow<'_, str> {
+    if text.len() <= LABEL
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+    {
+        return text.into();
+    }
     let clean = sanitize_text(text);
-    clean.chars().filter(|char| !matches!(char, '\n' | '\t' | '"' | '<' | '>')).take(LABEL).collect()
+    clean.chars().filter(|char| !matches!(char, '\n' | '\t' | '"' | '<' | '>')).take(LABEL).collect::<String>().into()
 }
 
 fn framed(text: &str, label: &str) -> String {

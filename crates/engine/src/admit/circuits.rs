@@ -73,7 +73,10 @@ impl<L: Lock<Table>> Circuits<L> {
     }
 
     fn with<R>(&self, work: impl FnOnce(&mut Table, u64) -> R) -> R {
-        let now = (self.clock)();
+        self.with_at((self.clock)(), work)
+    }
+
+    fn with_at<R>(&self, now: u64, work: impl FnOnce(&mut Table, u64) -> R) -> R {
         self.table.with(|table| {
             let result = work(table, now);
             self.changed.store(table.changes.len(), Ordering::Release);
@@ -81,12 +84,17 @@ impl<L: Lock<Table>> Circuits<L> {
         })
     }
 
+    #[cfg(test)]
+    fn enter(self: &Arc<Self>, path: Arc<Path>) -> Result<Pass<L>, Refused> {
+        self.enter_at(path, (self.clock)())
+    }
+
     /// Through the source's circuit, then the tool's.
-    pub(super) fn enter(self: &Arc<Self>, path: Arc<Path>) -> Result<Pass<L>, Refused> {
+    pub(super) fn enter_at(self: &Arc<Self>, path: Arc<Path>, now: u64) -> Result<Pass<L>, Refused> {
         if path.source.is_none() && path.tool.is_none() {
             return Ok(Pass { circuits: self.clone(), path, source: None, tool: None });
         }
-        let permits = self.with(|table, now| {
+        let permits = self.with_at(now, |table, now| {
             let source = path.source.as_ref().map(|circuit| table.knock(circuit, now)).transpose()?;
             match path.tool.as_ref().map(|circuit| table.knock(circuit, now)).transpose() {
                 Ok(tool) => Ok((source, tool)),
@@ -167,6 +175,10 @@ impl<L: Lock<Table>> Circuits<L> {
         })
     }
 
+    pub(super) fn has_changes(&self) -> bool {
+        self.changed.load(Ordering::Acquire) > 0
+    }
+
     pub(super) fn take_changes(&self) -> Vec<BreakerChange> {
         if self.changed.load(Ordering::Acquire) == 0 {
             return Vec::new();
@@ -176,9 +188,10 @@ impl<L: Lock<Table>> Circuits<L> {
 }
 
 impl Table {
-    fn knock(&mut self, (key, policy): &(BreakerKey, BreakerPolicy), now: u64) -> Result<Permit, Refused> {
+    /// A permit, with the place of the circuit.
+    fn knock(&mut self, (key, policy): &(BreakerKey, BreakerPolicy), now: u64) -> Result<(Permit, usize), Refused> {
         let policy = self.configured.get(&key.guarded).unwrap_or(policy).normalised();
-        let circuit = self.circuits.entry(key, now, || Breaker::new(policy));
+        let (place, circuit) = self.circuits.entry_place(key, now, || Breaker::new(policy));
         // Another policy after a reload: what was counted under the old one says nothing.
         let closed = if circuit.policy() == policy { None } else { circuit.reconfigure(policy) };
         let opening = circuit.advance(now);
@@ -186,7 +199,7 @@ impl Table {
         for transition in [closed, opening].into_iter().flatten() {
             self.note(key, transition, now);
         }
-        admitted.map_err(|rejection: Rejection| Refused::BreakerOpen {
+        admitted.map(|permit| (permit, place)).map_err(|rejection: Rejection| Refused::BreakerOpen {
             key: key.clone(),
             retry_ms: rejection.retry_at_ms.saturating_sub(now),
             rejection,
@@ -196,12 +209,15 @@ impl Table {
     fn settle(
         &mut self,
         circuit: Option<&(BreakerKey, BreakerPolicy)>,
-        permit: Option<Permit>,
+        permit: Option<(Permit, usize)>,
         settlement: Settlement,
         now: u64,
     ) {
-        if let (Some((key, _)), Some(permit)) = (circuit, permit) {
-            self.change(key, now, |circuit| circuit.settle(permit, settlement, now));
+        if let (Some((key, _)), Some((permit, place))) = (circuit, permit)
+            && let Some(circuit) = self.circuits.get_near(key, place)
+            && let Some(transition) = circuit.settle(permit, settlement, now)
+        {
+            self.note(key, transition, now);
         }
     }
 
@@ -233,8 +249,8 @@ impl Table {
 pub(super) struct Pass<L: Lock<Table> = Mutex<Table>> {
     circuits: Arc<Circuits<L>>,
     path: Arc<Path>,
-    source: Option<Permit>,
-    tool: Option<Permit>,
+    source: Option<(Permit, usize)>,
+    tool: Option<(Permit, usize)>,
 }
 
 impl<L: Lock<Table>> Pass<L> {
@@ -244,7 +260,7 @@ impl<L: Lock<Table>> Pass<L> {
     }
 
     pub(super) fn is_probe(&self) -> bool {
-        [self.source, self.tool].into_iter().flatten().any(Permit::is_probe)
+        [self.source, self.tool].into_iter().flatten().any(|(permit, _)| permit.is_probe())
     }
 
     fn give_back(&mut self, of_source: Settlement, of_tool: Settlement) {

@@ -25,6 +25,8 @@ pub(super) struct Plan {
     hash: ContentHash,
     tags: Vec<String>,
 
+    pub(super) tool: Arc<ToolId>,
+    pub(super) source: Arc<Source>,
     pub(super) rates: Vec<Arc<Rate>>,
     path: Arc<Path>,
     pub(super) tool_limit: Option<u32>,
@@ -113,6 +115,8 @@ impl Plans {
             exposed: exposed.to_owned(),
             hash: tool.hash(),
             tags: tool.tags().to_vec(),
+            tool: Arc::new(tool.id().clone()),
+            source: Arc::new(tool.source().clone()),
             rates: self.rates.iter().filter(|rate| named(&rate.rule.pattern)).cloned().collect(),
             path: Arc::new(Path {
                 source: circuit(Guarded::Source(tool.source().clone()), source_policy),

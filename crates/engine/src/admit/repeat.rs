@@ -1,12 +1,14 @@
 //! The guard against models that go in circles (T26).
 
+use std::sync::Arc;
+
 use parking_lot::Mutex;
 use toolcrib_core::{
     ContentHash, ToolId,
     rate::{Idle, Keyed},
 };
 
-use super::{Asked, refused::Refused, settings::RepeatSettings};
+use super::{Asked, plan::Plan, refused::Refused};
 use crate::identity::Principal;
 
 /// Sessions watched at a time.
@@ -14,7 +16,7 @@ const MAX_WATCHED: usize = 4_096;
 
 /// The last call of a session.
 struct Last {
-    tool: ToolId,
+    tool: Arc<ToolId>,
     digest: ContentHash,
     /// What it gave.
     result: Option<ContentHash>,
@@ -41,7 +43,7 @@ impl Default for Repeats {
 /// The call whose result is to be compared.
 pub(super) struct Watched {
     principal: Principal,
-    tool: ToolId,
+    tool: Arc<ToolId>,
     digest: ContentHash,
     warn_after: u32,
 }
@@ -49,16 +51,12 @@ pub(super) struct Watched {
 impl Repeats {
     /// Any other call of the same session starts the count anew, and so does a long pause. Without a session, calls are
     /// watched by user and agent.
-    pub(super) fn look(
-        &self,
-        settings: &RepeatSettings,
-        asked: &Asked<'_>,
-        now: u64,
-    ) -> Result<Option<Watched>, Refused> {
+    pub(super) fn look(&self, plan: &Plan, asked: &Asked<'_>, now: u64) -> Result<Option<Watched>, Refused> {
+        let settings = &plan.repeat;
         if settings.warn_after == 0 && settings.refuse_after == 0 {
             return Ok(None);
         }
-        let (tool, digest) = (asked.tool.id(), asked.digest);
+        let (tool, digest) = (&plan.tool, asked.digest);
         let fresh =
             || Last { tool: tool.clone(), digest, result: None, count: 0, at_ms: now, idle_ms: settings.idle_ms };
         let mut table = self.0.lock();

@@ -22,8 +22,8 @@ const MAX_WAITING: usize = 1_024;
 /// What is limited.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
-    Tool(ToolId),
-    Source(Source),
+    Tool(Arc<ToolId>),
+    Source(Arc<Source>),
     User(String, String),
     Tenant(String),
 }
@@ -75,14 +75,14 @@ impl Wants {
             (true, true) => Mode::LooksApart,
             (true, false) => Mode::Alone,
         };
-        let (tool, principal) = (asked.tool.id(), asked.principal);
+        let principal = asked.principal;
         let mut places = Vec::with_capacity(2);
         // The source first: what the queue of a source holds goes by it.
         if plan.apart || plan.source_limit.is_some() {
-            places.push((Key::Source(tool.source.clone()), plan.source_limit.unwrap_or(u32::MAX)));
+            places.push((Key::Source(plan.source.clone()), plan.source_limit.unwrap_or(u32::MAX)));
         }
         if let Some(limit) = plan.tool_limit {
-            places.push((Key::Tool(tool.clone()), limit));
+            places.push((Key::Tool(plan.tool.clone()), limit));
         }
         if let (Some(limit), Some(user)) = (plan.user_limit, &principal.user) {
             places.push((Key::User(principal.tenant.clone(), user.clone()), limit));
@@ -176,7 +176,7 @@ impl State {
     /// Lets run who can, the longest wait first.
     fn turn(&mut self) {
         // Sources that a call waits to have for itself: those behind it do not get in its way for ever.
-        let mut kept_free: Vec<Source> = Vec::new();
+        let mut kept_free: Vec<Arc<Source>> = Vec::new();
         // Places found taken: while turns are given they only fill up, so nobody behind needs to look again.
         let mut taken: Vec<Key> = Vec::new();
         let mut at = 0;

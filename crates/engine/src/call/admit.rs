@@ -33,7 +33,9 @@ pub(super) async fn admit(
         cancel: &leave.request.cancel,
     };
     let admitted = admission.admit(asked).await;
-    tell_changes(leave.engine).await;
+    if leave.engine.admission().has_changes() {
+        Box::pin(tell_changes(leave.engine)).await;
+    }
     admitted.map_err(|refused| {
         state.evidence.authority = Some("admission".to_owned());
         let stop = Stop::told(refused.outcome(), refused.told(&leave.target.exposed)).because(refused.to_string());
@@ -74,7 +76,9 @@ pub(super) async fn settle(
     if let Some(note) = ticket.settle(settled) {
         state.say(&note);
     }
-    tell_changes(engine).await;
+    if engine.admission().has_changes() {
+        Box::pin(tell_changes(engine)).await;
+    }
 }
 
 /// Whether the call brought nothing because its time was over.

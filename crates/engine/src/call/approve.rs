@@ -21,7 +21,7 @@ use crate::{
     event::Outcome,
     identity::Principal,
     journal::Journal,
-    permission::{Decision, Question},
+    permission::{Decision, Question, Standing},
 };
 
 /// How often one call tries again because another used up the approval it was given.
@@ -35,6 +35,7 @@ pub(super) struct Leave<'c> {
     pub(super) target: &'c Target,
     pub(super) arguments: &'c Arguments,
     pub(super) principal: &'c Principal,
+    pub(super) standing: &'c Standing,
 }
 
 /// What is known of a call that has leave.
@@ -52,20 +53,20 @@ pub(super) struct Admitted {
 impl Leave<'_> {
     /// Gets leave: asks where the decision says so, waits for a place, takes the approval's use.
     pub(super) async fn obtain(&self, decision: Decision, state: &mut Progressing) -> Result<(Ticket, Admitted), Stop> {
-        let assessment = self.in_force.chain.assess(&self.target.tool, &self.target.exposed);
-        let digest = canonical::digest(&self.arguments.raw);
-        state.evidence.arguments = Some(digest);
+        let assessment = &self.standing.assessment;
+        // Made when it was judged, of what was judged last.
+        let digest = state.evidence.arguments.unwrap_or_else(|| canonical::digest(&self.arguments.raw));
         for _ in 0..ROUNDS {
-            let used = self.allowed(&decision, &assessment, digest, state).await?;
+            let used = self.allowed(&decision, assessment, digest, state).await?;
             let (time, shortened) = self.time();
             let deadline = Instant::now() + time;
-            let ticket = admit::admit(self, &assessment, digest, deadline, state).await?;
+            let ticket = admit::admit(self, assessment, digest, deadline, state).await?;
             // Before the approval is taken: a call that comes too soon must not use it up.
-            let question = self.question(&assessment, state);
-            let counted = match self.in_force.chain.count(&question) {
-                Some(Err((authority, reason))) => return Err(denied(self.target, authority, reason, state)),
-                Some(Ok(counted)) => Some(counted),
-                None => None,
+            let counted = if self.in_force.chain.limits_rates() {
+                let counted = self.in_force.chain.count(&self.question(assessment, state)).transpose();
+                counted.map_err(|(authority, reason)| denied(self.target, authority, reason, state))?
+            } else {
+                None
             };
             if self.request.cancel.is_cancelled() {
                 return Err(journal::cancelled("before it left"));
@@ -82,13 +83,14 @@ impl Leave<'_> {
                 // Another call was first: its place goes back before anybody is asked again.
                 continue;
             }
-            self.last_look(&assessment, used.is_some() || ticket.waited() > Duration::ZERO, state).await?;
+            self.last_look(assessment, used.is_some() || ticket.waited() > Duration::ZERO, state).await?;
             state.approved_once = used.as_ref().is_some_and(|used| used.must_take);
             if let Some(counted) = counted {
                 counted.keep();
             }
             let principal = self.principal.clone();
             let equivalent = canonical::equivalent_digest_from(&self.arguments.raw, digest);
+            let assessment = assessment.clone();
             return Ok((ticket, Admitted { deadline, shortened, digest, equivalent, assessment, principal }));
         }
         Err(Stop::denied(&self.target.exposed, "other calls used up every approval that was given")
@@ -114,7 +116,7 @@ impl Leave<'_> {
         let Some(approvals) = self.engine.approvals() else { return Ok(()) };
         if waited || !approvals.is_informed() {
             // A store that cannot be read says nothing of what it forbids.
-            if let Err(error) = approvals.refresh(now_ms()).await {
+            if let Err(error) = Box::pin(approvals.refresh(now_ms())).await {
                 return Err(Stop::denied(
                     &self.target.exposed,
                     "what people decided about it cannot be read at the moment",
@@ -155,17 +157,29 @@ impl Leave<'_> {
         digest: ContentHash,
         state: &mut Progressing,
     ) -> Result<Option<GrantUse>, Stop> {
-        let question = self.question(assessment, state);
-        let (authority, reason, by_trust) = match decision {
+        match decision {
             Decision::Allow { authority } => {
                 state.evidence.authority = Some(authority.to_string());
-                return Ok(None);
+                Ok(None)
             }
-            Decision::Ask { authority, reason, by_trust } => (authority, reason, *by_trust),
+            Decision::Ask { authority, reason, by_trust } => {
+                Box::pin(self.approved((authority, reason, *by_trust), assessment, digest, state)).await.map(Some)
+            }
             Decision::Deny { authority, reason, .. } => {
-                return Err(denied(self.target, authority.clone(), reason.clone(), state));
+                Err(denied(self.target, authority.clone(), reason.clone(), state))
             }
-        };
+        }
+    }
+
+    /// By whose approval the call runs that must be asked about: by whose rule, why, and whether only trust asks.
+    async fn approved(
+        &self,
+        (authority, reason, by_trust): (&str, &str, bool),
+        assessment: &Assessment,
+        digest: ContentHash,
+        state: &mut Progressing,
+    ) -> Result<GrantUse, Stop> {
+        let question = self.question(assessment, state);
         let Some(approvals) = self.engine.approvals() else {
             let why = format!(
                 "it needs a person's approval ({reason}), and nobody can be asked here; a person can allow it by adding \"{}\" to permissions.allow",
@@ -176,7 +190,7 @@ impl Leave<'_> {
         match approvals.covered(&question, self.principal, digest).await {
             Covered::Yes(used) => {
                 state.evidence.authority = Some(used.authority());
-                return Ok(Some(used));
+                return Ok(used);
             }
             Covered::Forbidden(never) => return Err(self.forbidden(&never.by, state)),
             Covered::No => {}
@@ -195,7 +209,7 @@ impl Leave<'_> {
             Asked::Approved { used, authority, .. } => {
                 anew::judge(self, state).await?;
                 state.evidence.authority = Some(authority);
-                Ok(Some(used))
+                Ok(used)
             }
             Asked::Denied { reason, sentence, .. } => Err(Stop::told(Outcome::Denied, sentence).because(reason)),
             Asked::Parked { mut sentence, reason, id } => {

@@ -14,7 +14,7 @@ use crate::{
     engine::{Engine, InForce},
     event::Outcome,
     intercept::{Denied, Intercepted, Pipeline, Transformed},
-    permission::{Decision, Question},
+    permission::{Decision, Question, Standing},
 };
 
 /// What came of it.
@@ -36,15 +36,33 @@ pub(super) async fn authorize(
     pipeline: &Pipeline,
     request: &CallRequest,
     target: &Target,
+    standing: &Standing,
+    arguments: &Arguments,
+    call: &mut Intercepted<'_>,
+    state: &mut Progressing,
+) -> Result<Gate, Stop> {
+    if pipeline.is_empty() {
+        let decision = decide(in_force, request, target, standing, arguments, state).await?;
+        return Ok(Gate { changed: None, answered: None, recovered: false, decision });
+    }
+    Box::pin(through(engine, in_force, pipeline, request, target, standing, arguments, call, state)).await
+}
+
+/// The same where interceptors are attached.
+#[expect(clippy::too_many_arguments, reason = "the whole state of a call meets here")]
+async fn through(
+    engine: &Engine,
+    in_force: &Arc<InForce>,
+    pipeline: &Pipeline,
+    request: &CallRequest,
+    target: &Target,
+    standing: &Standing,
     arguments: &Arguments,
     call: &mut Intercepted<'_>,
     state: &mut Progressing,
 ) -> Result<Gate, Stop> {
     pipeline.guards(call).await.map_err(|denied| refuse(target, &denied, state))?;
-    let decision = decide(in_force, request, target, arguments, state).await?;
-    if pipeline.is_empty() {
-        return Ok(Gate { changed: None, answered: None, recovered: false, decision });
-    }
+    let decision = decide(in_force, request, target, standing, arguments, state).await?;
     match pipeline.transforms(call).await {
         Ok(Transformed::Unchanged) => Ok(Gate { changed: None, answered: None, recovered: false, decision }),
         Ok(Transformed::ShortCircuit(result)) => {
@@ -58,7 +76,7 @@ pub(super) async fn authorize(
             })?;
             let arguments = validate::validate(engine, target, arguments)?;
             pipeline.guards(call).await.map_err(|denied| refuse(target, &denied, state))?;
-            let again = decide(in_force, request, target, &arguments, state).await?;
+            let again = decide(in_force, request, target, standing, &arguments, state).await?;
             // A question about what the caller wanted is not answered by what it was changed to.
             let decision = if matches!(decision, Decision::Ask { .. }) { decision } else { again };
             Ok(Gate { changed: Some(arguments), answered: None, recovered: false, decision })
@@ -89,10 +107,11 @@ async fn decide(
     in_force: &Arc<InForce>,
     request: &CallRequest,
     target: &Target,
+    standing: &Standing,
     arguments: &Arguments,
     state: &mut Progressing,
 ) -> Result<Decision, Stop> {
-    let assessment = in_force.chain.assess(&target.tool, &target.exposed);
+    let assessment = &standing.assessment;
     // A refusal too is recorded with what was refused.
     state.mutating = assessment.effect != Effect::ReadOnly;
     state.evidence.definition = Some(target.tool.hash());
@@ -105,10 +124,10 @@ async fn decide(
         scope: &request.scope,
         identity: &request.identity,
         door: state.door,
-        assessment: &assessment,
+        assessment,
         now_ms: now_ms(),
     };
-    match in_force.chain.decide(&question).await {
+    match in_force.chain.decide_by(standing, &question).await {
         Decision::Deny { authority, reason, .. } => Err(denied(target, authority, reason, state)),
         decision => Ok(decision),
     }

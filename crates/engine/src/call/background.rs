@@ -14,7 +14,7 @@ use crate::{
     event::{Door, Outcome},
     identity::Principal,
     intercept::{Intercepted, Pipeline},
-    pending::{Finished, Origin},
+    pending::{Finished, Origin, Suspension},
     permission::Decision,
 };
 
@@ -36,7 +36,7 @@ fn says_so(tool: &Tool) -> bool {
 
 /// Judges the call before it goes to the background. Whatever stands against it ends it here, in the caller's own call; so
 /// does a question that only this call can put, or that nobody can be asked.
-pub(super) async fn judge(
+async fn judge(
     leave: &Leave<'_>,
     pipeline: &Pipeline,
     call: &Intercepted<'_>,
@@ -47,9 +47,9 @@ pub(super) async fn judge(
         state.evidence.authority = Some(format!("interceptor {}", refused.hook));
         return Err(Stop::denied(&target.exposed, &refused.reason).because(refused.reason));
     }
-    let assessment = leave.in_force.chain.assess(&target.tool, &target.exposed);
+    let assessment = &leave.standing.assessment;
     state.mutating = assessment.effect != Effect::ReadOnly;
-    let decision = leave.in_force.chain.decide(&leave.question(&assessment, state)).await;
+    let decision = leave.in_force.chain.decide_by(leave.standing, &leave.question(assessment, state)).await;
     let asker = leave.request.asker.as_ref().or(leave.engine.asker());
     if matches!(decision, Decision::Ask { .. }) && asker.is_some_and(|asker| asker.outlives_call()) {
         // The person is asked while nobody waits.
@@ -58,10 +58,17 @@ pub(super) async fn judge(
     let digest = canonical::digest(&leave.arguments.raw);
     state.evidence.definition = Some(target.tool.hash());
     state.evidence.arguments = Some(digest);
-    leave.allowed(&decision, &assessment, digest, state).await.map(drop)
+    leave.allowed(&decision, assessment, digest, state).await.map(drop)
 }
 
-pub(super) async fn start(leave: &Leave<'_>, state: &mut Progressing) -> Result<ToolResult, Stop> {
+/// Judges the call and puts it in the background; the result is the placeholder.
+pub(super) async fn start(
+    leave: &Leave<'_>,
+    pipeline: &Pipeline,
+    call: &Intercepted<'_>,
+    state: &mut Progressing,
+) -> Result<ToolResult, Stop> {
+    judge(leave, pipeline, call, state).await?;
     let Leave { engine, request, target, arguments, .. } = *leave;
     let Some(pending) = engine.pending() else {
         return Err(Stop::told(
@@ -118,9 +125,9 @@ pub(super) async fn suspended(
     request: &CallRequest,
     tool: &Tool,
     result: ToolResult,
+    suspension: Suspension,
     state: &mut Progressing,
 ) -> ToolResult {
-    let Some(suspension) = request.suspender.take_of(state.call_id) else { return result };
     let Some(pending) = engine.pending() else {
         return ToolResult::error(
             "The tool waits for an answer from outside, and nothing here can hold the call until then.",

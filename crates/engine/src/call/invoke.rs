@@ -1,6 +1,6 @@
 //! Invoke: the backend runs the tool, under a deadline and a cancellation token, and cannot take anything else down.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{future::poll_fn, panic::AssertUnwindSafe, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use futures_util::FutureExt;
 use tokio::time::Instant;
@@ -30,14 +30,14 @@ pub(super) async fn invoke(
     }
     let again = may_repeat(in_force, target);
     let started = Instant::now();
-    let mut ended = once(engine, request, target, arguments, deadline, state).await;
+    let mut ended = once(engine, request, target, arguments, (started, deadline), state).await;
     // Twice only what is declared to do the same when done twice, and only while there is time.
     if again
         && matches!(ended, Err(InvokeError::Unknown(_) | InvokeError::Unavailable(_)))
         && Instant::now() < deadline
         && !request.cancel.is_cancelled()
     {
-        let second = once(engine, request, target, arguments, deadline, state).await;
+        let second = Box::pin(once(engine, request, target, arguments, (Instant::now(), deadline), state)).await;
         ended = match (ended, second) {
             // That the second never left says nothing about the first.
             (Err(InvokeError::Unknown(cause)), Err(InvokeError::Unavailable(_))) => Err(InvokeError::Unknown(cause)),
@@ -63,12 +63,37 @@ fn may_repeat(in_force: &Arc<InForce>, target: &Target) -> bool {
         || in_force.settings.limits.idempotent.iter().any(|selector| selector.grants(tool, &target.exposed, groups))
 }
 
+/// Waits for what runs, and little longer than until its deadline or cancellation.
+async fn within_time<T>(
+    running: impl Future<Output = T>,
+    context: &CallContext,
+    began: Instant,
+) -> Result<T, InvokeError> {
+    let overrun = async {
+        tokio::select! {
+            () = tokio::time::sleep_until(context.deadline) => {
+                tokio::time::sleep(GRACE).await;
+                InvokeError::TimedOut(context.deadline.saturating_duration_since(began))
+            }
+            () = context.cancel.cancelled() => {
+                tokio::time::sleep(GRACE).await;
+                InvokeError::Cancelled
+            }
+        }
+    };
+    tokio::select! {
+        biased;
+        ended = running => Ok(ended),
+        error = overrun => Err(error),
+    }
+}
+
 async fn once(
     engine: &Engine,
     request: &CallRequest,
     target: &Target,
     arguments: &Arguments,
-    deadline: Instant,
+    (began, deadline): (Instant, Instant),
     state: &mut Progressing,
 ) -> Result<ToolResult, InvokeError> {
     let tool = &target.tool;
@@ -77,7 +102,6 @@ async fn once(
         .backend(tool.source())
         .ok_or_else(|| InvokeError::Unavailable("it was removed from the configuration".to_owned()))?;
     state.attempts += 1;
-    let began = Instant::now();
     let context = CallContext {
         call_id: state.call_id,
         deadline,
@@ -91,26 +115,21 @@ async fn once(
     };
     // The call itself is inside the barrier too: a backend may fail before it has a future to give.
     let running = async { backend.invoke(Invocation { tool, arguments: &arguments.raw, context: &context }).await };
-    let guarded = AssertUnwindSafe(running).catch_unwind();
-    let overrun = async {
-        tokio::select! {
-            () = tokio::time::sleep_until(deadline) => {
-                tokio::time::sleep(GRACE).await;
-                InvokeError::TimedOut(deadline.saturating_duration_since(began))
-            }
-            () = context.cancel.cancelled() => {
-                tokio::time::sleep(GRACE).await;
-                InvokeError::Cancelled
-            }
+    let ended = {
+        let mut guarded = pin!(AssertUnwindSafe(running).catch_unwind());
+        // What answers at once needs no clock beside it.
+        match poll_fn(|waker| Poll::Ready(guarded.as_mut().poll(waker))).await {
+            Poll::Ready(ended) => Ok(ended),
+            Poll::Pending => Box::pin(within_time(guarded, &context, began)).await,
         }
     };
-    let ended = tokio::select! {
-        biased;
-        ended = guarded => ended.unwrap_or_else(|_| {
+    let ended = match ended {
+        Ok(Ok(ended)) => ended,
+        Ok(Err(_)) => {
             tracing::error!(tool = %tool.id(), call_id = state.call_id, "the code that runs this tool panicked");
             Err(InvokeError::Broken(state.call_id))
-        }),
-        error = overrun => Err(error),
+        }
+        Err(overrun) => Err(overrun),
     };
     if matches!(ended, Err(InvokeError::TimedOut(_) | InvokeError::Cancelled)) {
         state.late = context.late;

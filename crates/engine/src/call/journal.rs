@@ -11,7 +11,7 @@ use crate::{
     clock::now_ms,
     engine::{Engine, InForce},
     event::Outcome,
-    journal::{Claim, ClaimResult, Earlier, Journal, JournalRecord, Kind, Opening, Unsettled},
+    journal::{Claim, ClaimResult, Earlier, Journal, Kind, Opening, Unsettled},
     store::StoreError,
 };
 
@@ -32,7 +32,6 @@ pub(super) struct Open(Option<Written>);
 
 struct Written {
     unsettled: Unsettled,
-    intent: JournalRecord,
     claim: Option<Claim>,
 }
 
@@ -69,7 +68,7 @@ pub(super) async fn open(
     let intent = record::of(journal, Kind::Intent, request, state);
     let begun = tokio::select! {
         biased;
-        begun = journal.begin(intent.clone(), claim.clone()) => begun,
+        begun = journal.begin(intent, claim.clone()) => begun,
         // A store that hangs does not hold the caller. Whatever it makes of the intent, the journal closes it.
         () = request.cancel.cancelled() => {
             state.closed = true;
@@ -85,7 +84,7 @@ pub(super) async fn open(
             state.evidence.journaled = true;
             // From here on the outcome is `Written`'s to record, whatever becomes of the call.
             state.closed = true;
-            Ok(Opened::Go(Open(Some(Written { unsettled, intent, claim }))))
+            Ok(Opened::Go(Open(Some(Written { unsettled, claim }))))
         }
         Ok(Opening::Duplicate(earlier)) => answer(&exposed, claim.as_ref(), earlier, request).map(Opened::Earlier),
         // Not the store's failure but a bound of it: the caller is told which.
@@ -226,8 +225,13 @@ pub(super) async fn close(
     reason: Option<&str>,
     result: Option<&ToolResult>,
 ) {
-    let Some(Written { unsettled, intent, claim }) = open.0 else { return };
-    let mut record = intent.after(Kind::Outcome, now_ms());
+    let Some(Written { unsettled, claim }) = open.0 else { return };
+    if claim.is_none() && !state.approved_once {
+        // With the next batch: whatever comes late is queued behind it.
+        unsettled.finish_soon_with(|record| record::fill(record, state, outcome, reason));
+        return;
+    }
+    let Some(mut record) = unsettled.outcome() else { return };
     record::fill(&mut record, state, outcome, reason);
     let claimed = claim.map(|claim| ClaimResult {
         owner: claim.owner,
@@ -236,10 +240,7 @@ pub(super) async fn close(
         // Only what certainly did not run frees the key.
         release: outcome == Outcome::Unavailable || state.attempts == 0,
     });
-    if claimed.is_none() && !state.approved_once {
-        // With the next batch: whatever comes late is queued behind it.
-        unsettled.finish_soon(record);
-    } else if let Err(error) = unsettled.finish(record, claimed).await {
+    if let Err(error) = unsettled.finish(record, claimed).await {
         tracing::warn!(%error, call_id = state.call_id, "the outcome of a call is not in the journal yet");
     }
 }

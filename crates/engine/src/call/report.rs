@@ -166,16 +166,22 @@ impl Progressing {
         }
     }
 
-    pub(crate) fn report(self, reply: CallReply, outcome: Outcome, cause: Option<Cause>) -> CallReport {
+    pub(crate) fn report(
+        self,
+        reply: CallReply,
+        outcome: Outcome,
+        cause: Option<Cause>,
+        tool: Option<ToolId>,
+    ) -> CallReport {
         CallReport {
             call_id: self.call_id,
             reply,
             outcome,
             cause,
-            tool: self.tool.map(|tool| tool.id().clone()),
+            tool,
             repairs: self.repairs,
             attempts: self.attempts,
-            timings: Timings { total: self.started.elapsed(), ..self.timings },
+            timings: self.timings,
             evidence: self.evidence,
             pending: self.pending,
         }

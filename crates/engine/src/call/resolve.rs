@@ -26,10 +26,38 @@ const INVALID_PARAMS: i64 = -32602;
 
 /// Where a call leads.
 pub(super) enum Resolved {
-    /// The bridge answers by itself (search, describe).
-    Answer(ToolResult),
+    /// Something else is to be said ([`Other::answer`]).
+    Other(Other),
     /// A tool is to be run.
     Tool(Target),
+}
+
+/// What is no call of a tool that the caller has.
+pub(super) enum Other {
+    /// The bridge answers by itself.
+    Search,
+    /// So it does here.
+    Describe,
+    /// Nothing the caller sees has this name; whether it came through the bridge.
+    Unknown(String, bool),
+    /// The bridge was called in a way that leads nowhere.
+    Stopped(Stop),
+}
+
+impl Other {
+    pub(super) async fn answer(
+        self,
+        engine: &Engine,
+        view: &Arc<View>,
+        request: &CallRequest,
+    ) -> Result<ToolResult, Stop> {
+        match self {
+            Self::Search => crate::lookup::search(engine, view, request.arguments.as_deref()).await,
+            Self::Describe => crate::lookup::describe(view, request.arguments.as_deref()),
+            Self::Unknown(name, bridged) => Err(unknown(engine, view, &request.scope, &name, bridged)),
+            Self::Stopped(stop) => Err(stop),
+        }
+    }
 }
 
 /// A tool with the arguments the caller wrote for it.
@@ -39,25 +67,22 @@ pub(super) struct Target {
     pub(super) arguments: Option<Box<RawValue>>,
 }
 
-pub(super) async fn resolve(
-    engine: &Engine,
-    view: &Arc<View>,
-    request: &CallRequest,
-    state: &mut Progressing,
-) -> Result<Resolved, Stop> {
+pub(super) fn resolve(view: &Arc<View>, request: &CallRequest, state: &mut Progressing) -> Resolved {
     // A call may use the bridge even where the listing does not show it: it grants nothing that a direct call lacks.
     match request.name.as_str() {
-        TOOL_SEARCH => crate::lookup::search(engine, view, request.arguments.as_deref()).await.map(Resolved::Answer),
-        TOOL_DESCRIBE => crate::lookup::describe(view, request.arguments.as_deref()).map(Resolved::Answer),
+        TOOL_SEARCH => Resolved::Other(Other::Search),
+        TOOL_DESCRIBE => Resolved::Other(Other::Describe),
         TOOL_CALL => {
             if state.door == Door::Direct {
                 state.door = Door::Bridge;
             }
-            let BridgeCall { name, arguments, repairs, ignored } =
-                unwrap(request.arguments.as_deref()).map_err(|error| {
+            let BridgeCall { name, arguments, repairs, ignored } = match unwrap(request.arguments.as_deref()) {
+                Ok(call) => call,
+                Err(error) => {
                     let value = serde_json::json!({"error": error.code(), "message": error.to_string()});
-                    Stop::told(Outcome::Invalid, value.to_string())
-                })?;
+                    return Resolved::Other(Other::Stopped(Stop::told(Outcome::Invalid, value.to_string())));
+                }
+            };
             state.name = name.chars().take(128).collect();
             state.repairs = repairs;
             // The result is the tool's own and stays as it is, so what was left out can only be told in the report.
@@ -69,17 +94,17 @@ pub(super) async fn resolve(
             match find(view, &name) {
                 Some((tool, exposed)) => {
                     state.name.clone_from(&exposed);
-                    Ok(Resolved::Tool(Target { tool, exposed, arguments }))
+                    Resolved::Tool(Target { tool, exposed, arguments })
                 }
-                None => Err(unknown(engine, view, &request.scope, &name, true)),
+                None => Resolved::Other(Other::Unknown(name, true)),
             }
         }
         name => match find(view, name) {
             Some((tool, exposed)) => {
                 state.name.clone_from(&exposed);
-                Ok(Resolved::Tool(Target { tool, exposed, arguments: request.arguments.clone() }))
+                Resolved::Tool(Target { tool, exposed, arguments: request.arguments.clone() })
             }
-            None => Err(unknown(engine, view, &request.scope, name, false)),
+            None => Resolved::Other(Other::Unknown(name.to_owned(), false)),
         },
     }
 }

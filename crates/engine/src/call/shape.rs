@@ -82,7 +82,8 @@ async fn cut(
     if !shape::is_over(&result, limits) {
         return result;
     }
-    let handle = engine.keep_result(scope, result.raw().get(), in_force.settings.limits.keep_results).await;
+    let keep = in_force.settings.limits.keep_results;
+    let handle = Box::pin(engine.keep_result(scope, result.raw().get(), keep)).await;
     match shape::shape(&result, limits, handle.as_deref()) {
         Shaped::Untouched => result,
         Shaped::Cut(cut) => cut,

@@ -1,6 +1,6 @@
 //! Outcomes that the store did not take: the tool ran, so they are kept until it does.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
@@ -8,7 +8,7 @@ use tokio::{sync::Notify, time::Instant};
 use super::{record::JournalRecord, store::ClaimResult};
 
 /// An outcome with what its claim is to remember.
-pub(super) type Outcome = (JournalRecord, Option<ClaimResult>);
+pub(super) type Outcome = (Arc<JournalRecord>, Option<ClaimResult>);
 
 pub(super) struct Owed {
     most: usize,

@@ -24,7 +24,7 @@ const DAY: Duration = Duration::from_hours(24);
 
 /// What goes through the queue.
 pub(super) enum Item {
-    Record(Box<JournalRecord>),
+    Record(Arc<JournalRecord>),
     /// Answered when everything before it is written.
     Flush(oneshot::Sender<()>),
 }
@@ -42,8 +42,8 @@ pub(super) struct Shared {
 
 impl Shared {
     /// Keeps an outcome for later, or counts it as lost.
-    pub(super) fn owe(&self, record: JournalRecord, claim: Option<ClaimResult>) {
-        let (run, call) = (record.run.clone(), record.call);
+    pub(super) fn owe(&self, record: Arc<JournalRecord>, claim: Option<ClaimResult>) {
+        let (run, call) = (self.run.as_str(), record.call);
         if !self.owed.push((record, claim)) {
             self.health.lose(1);
             tracing::error!(run, call, "the outcome of a call was lost: too many are waiting for the store");
@@ -118,20 +118,20 @@ async fn write(shared: &Shared, items: &mut Vec<Item>) {
     let mut records = Vec::with_capacity(items.len());
     for item in items.drain(..) {
         match item {
-            Item::Record(record) => records.push(*record),
+            Item::Record(record) => records.push(record),
             Item::Flush(done) => waiting.push(done),
         }
     }
     if !records.is_empty() {
         let accepted = records.len();
-        if append(shared, records.clone()).await.is_err() {
+        if append(shared, &records).await.is_err() {
             // One of them is not acceptable; the others need not suffer for it.
             let mut refused = (0, String::new());
             for record in records {
-                if accepted > 1 && append(shared, vec![record.clone()]).await.is_ok() {
+                if accepted > 1 && append(shared, std::slice::from_ref(&record)).await.is_ok() {
                     continue;
                 }
-                if let Err(reason) = append(shared, vec![record.shortened()]).await {
+                if let Err(reason) = append(shared, &[Arc::new(record.shortened())]).await {
                     shared.health.lose(1);
                     refused = (refused.0 + 1, reason);
                 }
@@ -159,9 +159,9 @@ async fn write(shared: &Shared, items: &mut Vec<Item>) {
 }
 
 /// Appends, however many attempts it takes; the reason when the store will never take these.
-async fn append(shared: &Shared, records: Vec<JournalRecord>) -> Result<(), String> {
+async fn append(shared: &Shared, records: &[Arc<JournalRecord>]) -> Result<(), String> {
     loop {
-        match shared.patiently(async { shared.store.append(records.clone()).await }).await {
+        match shared.patiently(async { shared.store.append(records.to_vec()).await }).await {
             Ok(()) => return Ok(()),
             Err(StoreError::Quota(reason)) => return Err(reason),
             Err(StoreError::Failed { .. }) => tokio::time::sleep(shared.settings.retry_every).await,
@@ -198,6 +198,7 @@ async fn tell_losses(shared: &Shared) {
     }
     let mut record = JournalRecord::new(Kind::Gap, now_ms(), shared.run.clone());
     record.detail = Some(format!("{lost} records were lost while the store could not be written"));
+    let record = Arc::new(record);
     match shared.patiently(async { shared.store.append(vec![record.clone()]).await }).await {
         Ok(()) => shared.sinks.offer(&record),
         Err(_) => shared.health.untell(lost),
@@ -219,6 +220,7 @@ async fn prune(shared: &Shared) {
             tracing::info!(dropped, before_ms = before, "old journal records were dropped");
             let mut record = JournalRecord::new(Kind::Pruned, now_ms(), shared.run.clone());
             record.detail = Some(format!("{dropped} records from before {before} (Unix ms) were dropped"));
+            let record = Arc::new(record);
             match shared.patiently(async { shared.store.append(vec![record.clone()]).await }).await {
                 Ok(()) => shared.sinks.offer(&record),
                 Err(error) => tracing::warn!(%error, "that old records were dropped could not be recorded"),

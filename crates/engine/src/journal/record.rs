@@ -142,6 +142,11 @@ impl JournalRecord {
     /// The record that begins where `self`, an intent, left off: same run, call, principal and tool, another kind.
     #[must_use]
     pub fn after(&self, kind: Kind, at_ms: u64) -> Self {
+        self.clone().into_after(kind, at_ms)
+    }
+
+    /// The same, of an intent that is no longer needed.
+    pub(super) fn into_after(self, kind: Kind, at_ms: u64) -> Self {
         Self {
             kind,
             at_ms,
@@ -152,7 +157,7 @@ impl JournalRecord {
             backend_us: 0,
             total_us: 0,
             detail: None,
-            ..self.clone()
+            ..self
         }
     }
 

@@ -1,6 +1,6 @@
 //! Closing what dead processes left open.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use super::{
     record::{JournalRecord, Kind},
@@ -27,7 +27,7 @@ pub(super) async fn recover(store: &dyn JournalStore, run: &str) -> Result<u64, 
             record.outcome = Some(Outcome::Unknown);
             record.reason = Some("the process ended before the call's end was recorded".to_owned());
             record.detail = Some(format!("found by run {run}"));
-            store.finish(record, None).await?;
+            store.finish(Arc::new(record), None).await?;
         }
     }
     let recovered = seen.len() as u64;

@@ -101,12 +101,11 @@ impl Sinks {
         true
     }
 
-    pub(super) fn offer(&self, record: &JournalRecord) {
+    pub(super) fn offer(&self, record: &Arc<JournalRecord>) {
         let feeds = self.feeds.load();
         if feeds.is_empty() {
             return;
         }
-        let record = Arc::new(record.clone());
         for feed in feeds.iter() {
             if feed.queue.try_send(record.clone()).is_err() && feed.counts.dropped.fetch_add(1, Ordering::Relaxed) == 0
             {

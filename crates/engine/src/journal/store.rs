@@ -1,5 +1,7 @@
 //! Where the journal is kept.
 
+use std::sync::Arc;
+
 use super::record::{JournalRecord, StoredRecord};
 use crate::{backend::BoxFuture, event::Outcome, store::StoreError};
 
@@ -83,7 +85,8 @@ pub struct JournalFilter {
 /// An intent without an outcome.
 pub type Unfinished = StoredRecord;
 
-/// Keeps the journal. Appending, chaining and claiming are one atomic step each, also between processes.
+/// Keeps the journal. Appending, chaining and claiming are one atomic step each, also between processes. Records are
+/// shared, because a write that fails is tried again with the same ones.
 pub trait JournalStore: Send + Sync + 'static {
     /// What is known from the start to keep this store from taking anything; the default is nothing. A journal over a
     /// store that says something counts as failing until a write succeeds.
@@ -98,7 +101,7 @@ pub trait JournalStore: Send + Sync + 'static {
     /// Writes an intent durably, together with its claim. The claim of an expired key counts as none.
     fn begin(
         &self,
-        intent: JournalRecord,
+        intent: Arc<JournalRecord>,
         claim: Option<Claim>,
         now_ms: u64,
     ) -> BoxFuture<'_, Result<Begun, StoreError>>;
@@ -109,11 +112,11 @@ pub trait JournalStore: Send + Sync + 'static {
     }
     /// Writes an outcome durably, together with what is remembered of its claim. Of two outcomes of one call the second
     /// is left out, here and in [`JournalStore::append`]: a write whose end was not learnt of is tried again.
-    fn finish(&self, outcome: JournalRecord, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>>;
+    fn finish(&self, outcome: Arc<JournalRecord>, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>>;
     /// Appends records in order, all or none. A [`Kind::Recovered`](super::Kind::Recovered) of a call that has no open
     /// intent is left out, here and in [`JournalStore::finish`]: another process was first. (A call recovered by mistake
     /// still gets its outcome: that is left out only where there is an outcome.)
-    fn append(&self, records: Vec<JournalRecord>) -> BoxFuture<'_, Result<(), StoreError>>;
+    fn append(&self, records: Vec<Arc<JournalRecord>>) -> BoxFuture<'_, Result<(), StoreError>>;
     /// Reads records.
     fn records(&self, filter: JournalFilter) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>>;
     /// The place and hash that the oldest kept record is chained to: 0 and [`super::GENESIS`], unless pruned.

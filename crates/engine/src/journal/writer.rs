@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::{Either, ready};
 use parking_lot::Mutex;
 use tokio::{
     sync::{
@@ -20,6 +21,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
+    carried::Carried,
     guarded::guarded,
     health::{Health, JournalStatus, closed},
     owed::Owed,
@@ -31,7 +33,7 @@ use super::{
     store::{Begun, Claim, ClaimResult, Earlier, JournalStore},
     unsettled::Unsettled,
 };
-use crate::{clock::now_ms, handle, store::StoreError};
+use crate::{backend::BoxFuture, clock::now_ms, handle, store::StoreError};
 
 /// Most pieces of background work watched at a time.
 const MAX_WORK: usize = 4_096;
@@ -138,40 +140,44 @@ impl Journal {
     ///
     /// # Errors
     /// If the store fails or the journal was shut down: the call must not leave.
-    pub async fn begin(&self, intent: JournalRecord, claim: Option<Claim>) -> Result<Opening, StoreError> {
-        if self.inner.closed.load(Ordering::SeqCst) {
-            return Err(closed());
+    pub fn begin(
+        &self,
+        intent: JournalRecord,
+        claim: Option<Claim>,
+    ) -> impl Future<Output = Result<Opening, StoreError>> + Send + use<> {
+        let open = !self.inner.closed.load(Ordering::SeqCst);
+        let writing =
+            open.then(|| Carried::new(&self.inner.work, false, self.clone().write_intent(intent, claim), unwanted));
+        async move {
+            let writing = writing.ok_or_else(closed)?;
+            Ok(match writing.await? {
+                Opening::Started(unsettled) => Opening::Started(unsettled.taken_over()),
+                duplicate @ Opening::Duplicate(_) => duplicate,
+            })
         }
-        let journal = self.clone();
+    }
+
+    fn write_intent(
+        self,
+        intent: JournalRecord,
+        claim: Option<Claim>,
+    ) -> impl Future<Output = Result<Opening, StoreError>> + Send + use<> {
+        let journal = self;
         let key = claim.as_ref().map(|claim| (claim.owner.clone(), claim.key.clone()));
-        let (tell, told) = oneshot::channel();
-        // A task of its own: a write that has begun is not to be torn off in the middle.
-        self.inner.work.spawn(async move {
+        let intent = Arc::new(intent);
+        async move {
             let shared = &journal.inner.shared;
             let writing = async { shared.store.begin(intent.clone(), claim, now_ms()).await };
             let begun = guarded("write an intent", writing).await;
             shared.health.judge(&begun);
-            let opening = begun.map(|begun| match begun {
+            begun.map(|begun| match begun {
                 Begun::Started => {
                     shared.sinks.offer(&intent);
-                    Opening::Started(Unsettled::new(journal.clone(), &intent, key))
+                    Opening::Started(Unsettled::new(journal.clone(), intent, key))
                 }
                 Begun::Duplicate(earlier) => Opening::Duplicate(earlier),
-            });
-            // What travels closes itself when nobody takes it out at the other end; what could not even be sent need not
-            // wait for room among what is owed.
-            if let Err(Ok(Opening::Started(unsettled))) = tell.send(opening) {
-                unsettled.close().await;
-            }
-        });
-        let opening = told.await.unwrap_or_else(|_| {
-            let cause = "the process is ending".to_owned();
-            Err(StoreError::Failed { operation: "write an intent", cause })
-        })?;
-        Ok(match opening {
-            Opening::Started(unsettled) => Opening::Started(unsettled.taken_over()),
-            duplicate @ Opening::Duplicate(_) => duplicate,
-        })
+            })
+        }
     }
 
     /// Writes an outcome durably. The write goes on if the returned future is dropped.
@@ -185,27 +191,23 @@ impl Journal {
         claim: Option<ClaimResult>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send + use<> {
         let shared = self.inner.shared.clone();
-        let written = self.inner.work.spawn(async move { finish(&shared, outcome, claim).await.map_or(Ok(()), Err) });
-        async move {
-            written.await.unwrap_or_else(|_| {
-                let cause = "the process is ending".to_owned();
-                Err(StoreError::Failed { operation: "write an outcome", cause })
-            })
-        }
+        let writing = async move { finish(&shared, Arc::new(outcome), claim).await.map_or(Ok(()), Err) };
+        Carried::new(&self.inner.work, true, writing, |_| Box::pin(std::future::ready(())))
     }
 
     /// Queues the outcome of a call; owed if there is no room.
     pub(super) fn note_or_owe(&self, outcome: JournalRecord) {
         let shared = &self.inner.shared;
+        let outcome = Arc::new(outcome);
         shared.sinks.offer(&outcome);
         let queued = &shared.health.queued;
         queued.fetch_add(1, Ordering::Relaxed);
-        match self.inner.queue.try_send(Item::Record(Box::new(outcome))) {
+        match self.inner.queue.try_send(Item::Record(outcome)) {
             Ok(()) => {}
             Err(TrySendError::Full(item) | TrySendError::Closed(item)) => {
                 queued.fetch_sub(1, Ordering::Relaxed);
                 if let Item::Record(record) = item {
-                    self.owe(*record, None);
+                    self.owe(record, None);
                 }
             }
         }
@@ -216,26 +218,29 @@ impl Journal {
     /// # Errors
     /// If the store fails at the moment: the record is written later, or was given up if there was no room. The caller
     /// goes on and says so.
-    pub async fn note(&self, record: JournalRecord) -> Result<(), StoreError> {
+    pub fn note(&self, record: JournalRecord) -> impl Future<Output = Result<(), StoreError>> + Send + '_ {
         let shared = &self.inner.shared;
+        let record = Arc::new(record);
         shared.sinks.offer(&record);
         let accepted = Accepted::count(&shared.health);
-        let item = match self.inner.queue.try_send(Item::Record(Box::new(record))) {
-            Ok(()) => return accepted.queued(),
-            Err(TrySendError::Closed(_)) => return Err(closed()),
+        let item = match self.inner.queue.try_send(Item::Record(record)) {
+            Ok(()) => return Either::Left(ready(accepted.queued())),
+            Err(TrySendError::Closed(_)) => return Either::Left(ready(Err(closed()))),
             Err(TrySendError::Full(item)) => item,
         };
-        tokio::select! {
-            biased;
-            room = self.inner.queue.reserve() => match room {
-                Ok(room) => {
-                    room.send(item);
-                    accepted.queued()
-                }
-                Err(_) => Err(closed()),
-            },
-            error = shared.health.failing() => Err(error),
-        }
+        Either::Right(Box::pin(async move {
+            tokio::select! {
+                biased;
+                room = self.inner.queue.reserve() => match room {
+                    Ok(room) => {
+                        room.send(item);
+                        accepted.queued()
+                    }
+                    Err(_) => Err(closed()),
+                },
+                error = shared.health.failing() => Err(error),
+            }
+        }))
     }
 
     /// Waits until everything accepted so far is written, at most [`JournalSettings::patience`].
@@ -280,7 +285,7 @@ impl Journal {
 
     /// Shows observers a record of this run that a store appended together with something else, such as a person's answer.
     pub fn tell(&self, record: &JournalRecord) {
-        self.inner.shared.sinks.offer(record);
+        self.inner.shared.sinks.offer(&Arc::new(record.clone()));
     }
 
     /// Attaches an observer; false when there are 16 already.
@@ -330,9 +335,19 @@ impl Journal {
         self.inner.shared.settings.late
     }
 
-    pub(super) fn owe(&self, record: JournalRecord, claim: Option<ClaimResult>) {
+    pub(super) fn owe(&self, record: Arc<JournalRecord>, claim: Option<ClaimResult>) {
         self.inner.shared.owe(record, claim);
     }
+}
+
+/// An intent that is written when nobody waits for it any more: what could not even be handed over need not wait for room
+/// among what is owed.
+fn unwanted(opening: Result<Opening, StoreError>) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        if let Ok(Opening::Started(unsettled)) = opening {
+            unsettled.close().await;
+        }
+    })
 }
 
 /// A record on its way into the queue. Dropped before it is there, it is lost, and counted as such.
@@ -360,7 +375,7 @@ impl Drop for Accepted<'_> {
 }
 
 /// Writes an outcome or keeps it for later; returns what went wrong.
-async fn finish(shared: &Shared, outcome: JournalRecord, claim: Option<ClaimResult>) -> Option<StoreError> {
+async fn finish(shared: &Shared, outcome: Arc<JournalRecord>, claim: Option<ClaimResult>) -> Option<StoreError> {
     let writing = async { shared.store.finish(outcome.clone(), claim.clone()).await };
     let result = guarded("write an outcome", writing).await;
     shared.health.judge(&result);
@@ -371,7 +386,7 @@ async fn finish(shared: &Shared, outcome: JournalRecord, claim: Option<ClaimResu
         }
         Err(error) => {
             let refused = matches!(error, StoreError::Quota(_));
-            shared.owe(if refused { outcome.shortened() } else { outcome }, claim);
+            shared.owe(if refused { Arc::new(outcome.shortened()) } else { outcome }, claim);
             Some(error)
         }
     }

@@ -21,7 +21,7 @@ use toolcrib_core::{
 };
 
 use super::{
-    assess::Assessor,
+    assess::{Assessor, Standing},
     decision::Decision,
     hosts::HostPolicy,
     lists::PatternList,
@@ -58,6 +58,8 @@ struct Member {
 
 enum Kind {
     Policy(Arc<dyn Policy>),
+    /// Apart because what it says of a tool is nearly always the same for every call.
+    List(PatternList),
     /// Apart from the others because it alone can vouch for what is critical.
     Rules(UserRules),
     Parent,
@@ -83,18 +85,19 @@ impl PolicyChain {
             Arc::new(Surroundings { groups: settings.groups, places: settings.places, home: settings.home });
         let around = || surroundings.clone();
         let mut built_in: Vec<Arc<dyn Policy>> = Vec::new();
+        let mut lists = Vec::new();
         // What has nothing to say is left out, so that the usual call meets nothing but the trust level.
         if !deny.is_empty() {
-            built_in.push(Arc::new(PatternList::block(deny, around())));
+            lists.push(PatternList::block(deny, around()));
         }
         if settings.plan {
             built_in.push(Arc::new(PlanMode));
         }
         if !ask.is_empty() {
-            built_in.push(Arc::new(PatternList::ask(ask, around())));
+            lists.push(PatternList::ask(ask, around()));
         }
         if !allow.is_empty() {
-            built_in.push(Arc::new(PatternList::allow(allow, around())));
+            lists.push(PatternList::allow(allow, around()));
         }
         let rates = (!rates.is_empty()).then(|| {
             let previous = previous.and_then(|previous| previous.rates.as_deref());
@@ -117,6 +120,9 @@ impl PolicyChain {
             .chain(policies)
             .map(|policy| Member { priority: policy.priority(), kind: Kind::Policy(policy) })
             .collect();
+        // Of equal priority the built-in ones come first.
+        let lists = lists.into_iter().map(|list| Member { priority: list.priority(), kind: Kind::List(list) });
+        members.splice(0..0, lists);
         members.push(Member { priority: PARENT, kind: Kind::Parent });
         if !rules.rules().is_empty() {
             members.push(Member { priority: RULES, kind: Kind::Rules(UserRules::new(rules, around())) });
@@ -128,7 +134,19 @@ impl PolicyChain {
 
     /// Risk and effect of a tool, for [`Question::assessment`]. Judged once and remembered.
     pub fn assess(&self, tool: &Tool, exposed: &str) -> Arc<Assessment> {
-        self.assessor.assess(tool, exposed)
+        self.standing(tool, exposed).assessment.clone()
+    }
+
+    /// The same with what the policies say of every call of the tool.
+    pub(crate) fn standing(&self, tool: &Tool, exposed: &str) -> Arc<Standing> {
+        self.assessor.standing(tool, exposed, |assessment| {
+            let said = |member: &Member| match &member.kind {
+                Kind::List(list) => list.of_tool(tool, exposed, assessment).map(|verdict| (verdict, false)),
+                Kind::Rules(rules) => rules.of_tool(tool, exposed, assessment),
+                Kind::Policy(_) | Kind::Parent => None,
+            };
+            self.members.iter().map(said).collect()
+        })
     }
 
     /// The trust level.
@@ -138,10 +156,20 @@ impl PolicyChain {
 
     /// Decides on a call. A policy that panics or takes too long denies (openclaw case 117).
     pub async fn decide(&self, question: &Question<'_>) -> Decision {
+        self.decide_by(&self.standing(question.tool, question.exposed), question).await
+    }
+
+    /// The same for a caller who has the tool's [`Self::standing`].
+    pub(crate) async fn decide_by(&self, standing: &Standing, question: &Question<'_>) -> Decision {
         let mut soft: Option<(String, String)> = None;
         let (mut first, mut allow, mut ask): (Option<Opinion>, Option<Opinion>, Option<Opinion>) = (None, None, None);
-        for member in &self.members {
-            let (verdict, vouched) = self.verdict(member, question).await;
+        for (member, said) in self.members.iter().zip(&standing.said) {
+            let (verdict, vouched) = match said {
+                Some((Verdict::Abstain, _)) => continue,
+                Some(said) => said.clone(),
+                None if member.is_silent(question) => continue,
+                None => Box::pin(self.verdict(member, question)).await,
+            };
             let decisive = member.priority <= RULES;
             match verdict {
                 Verdict::Abstain => {}
@@ -197,6 +225,11 @@ impl PolicyChain {
         }
     }
 
+    /// Whether there are rate limits to count calls against.
+    pub(crate) fn limits_rates(&self) -> bool {
+        self.rates.is_some()
+    }
+
     /// Counts a call that is about to run against the rate limits. Call it once, after [`Self::decide`] and any
     /// approval; what it returns is a denial, because others took the room in the meantime.
     pub fn admit(&self, question: &Question<'_>) -> Option<Decision> {
@@ -223,7 +256,7 @@ impl PolicyChain {
     pub async fn explain(&self, question: &Question<'_>) -> Vec<(String, Verdict)> {
         let mut told = Vec::with_capacity(self.members.len() + 1);
         for member in &self.members {
-            if matches!(member.kind, Kind::Parent) && question.identity.parent.is_none() {
+            if member.is_silent(question) {
                 continue;
             }
             told.push((member.name(question).into_owned(), self.verdict(member, question).await.0));
@@ -242,6 +275,7 @@ impl PolicyChain {
     async fn verdict(&self, member: &Member, question: &Question<'_>) -> (Verdict, bool) {
         match &member.kind {
             Kind::Policy(policy) => (self.evaluate(policy.as_ref(), question).await, false),
+            Kind::List(list) => (self.evaluate(list, question).await, false),
             Kind::Rules(rules) => {
                 let judging = AssertUnwindSafe(rules.judge(question)).catch_unwind();
                 match tokio::time::timeout(self.limit, judging).await {
@@ -288,9 +322,15 @@ impl PolicyChain {
 }
 
 impl Member {
+    /// Whether it has nothing to say because it is not there for this call.
+    fn is_silent(&self, question: &Question<'_>) -> bool {
+        matches!(self.kind, Kind::Parent) && question.identity.parent.is_none()
+    }
+
     fn name<'a>(&'a self, question: &'a Question<'_>) -> Cow<'a, str> {
         match &self.kind {
             Kind::Policy(policy) => policy.name().into(),
+            Kind::List(list) => list.name().into(),
             Kind::Rules(rules) => Policy::name(rules).into(),
             Kind::Parent => match &question.identity.parent {
                 Some(parent) => format!("parent: {}", parent.name()).into(),

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use toolcrib_core::permission::{Action, RealPaths, RuleSet, ToolPattern};
+use toolcrib_core::{
+    Scope, Tool,
+    permission::{Action, Assessment, Bearing, RealPaths, RuleSet, ToolPattern},
+};
 
 use super::{
     policy::{Evaluation, Policy, Question, Verdict},
@@ -35,6 +38,21 @@ impl PatternList {
     pub fn allow(patterns: Vec<ToolPattern>, surroundings: Arc<Surroundings>) -> Self {
         let rules = list(patterns, Action::Allow, "permissions.allow");
         Self { name: "allow list", priority: 10, rules, surroundings }
+    }
+}
+
+impl PatternList {
+    /// What the list says of every call of a tool; `None` where that depends on the call.
+    pub(super) fn of_tool(&self, tool: &Tool, exposed: &str, assessment: &Assessment) -> Option<Verdict> {
+        match self.rules.bearing(tool, exposed, &self.surroundings.groups) {
+            Bearing::None => Some(Verdict::Abstain),
+            Bearing::Tool => {
+                let scope = Scope::default();
+                let subject = self.surroundings.any_call(tool, exposed, assessment, &scope);
+                Some(self.rules.strictest(&subject, 0).map_or(Verdict::Abstain, |found| verdict(&found)))
+            }
+            Bearing::Call => None,
+        }
     }
 }
 

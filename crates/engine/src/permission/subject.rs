@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
 use toolcrib_core::{
-    Source,
-    permission::{Action, Place, RealPaths, Rule, RuleMatch, RuleSet, Subject, ToolPattern},
+    Scope, Source, Tool,
+    permission::{Action, Assessment, Place, RealPaths, Rule, RuleMatch, RuleSet, Subject, ToolPattern},
     selector::Groups,
 };
 
@@ -53,6 +54,29 @@ impl Surroundings {
                 found.await.unwrap_or_else(|_| wanted.into_iter().map(|path| (path, None)).collect())
             })
         })
+    }
+
+    /// What any call of a tool is, for rules that look at nothing else ([`RuleSet::bearing`]).
+    pub(super) fn any_call<'a>(
+        &'a self,
+        tool: &'a Tool,
+        exposed: &'a str,
+        assessment: &'a Assessment,
+        scope: &'a Scope,
+    ) -> Subject<'a> {
+        Subject {
+            tool,
+            exposed,
+            arguments: &Value::Null,
+            raw: None,
+            scope,
+            groups: &self.groups,
+            assessment,
+            category: None,
+            namespace: Some(tool.source().group()),
+            place: self.place(tool.source()),
+            real: None,
+        }
     }
 
     /// The question with what [`Self::look`] found.

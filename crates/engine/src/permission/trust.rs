@@ -26,7 +26,10 @@ impl TrustLevel {
             Trust::Configured if !configured(question.tool.source()) => {
                 ask("its source is not one that the configuration names".into())
             }
-            Trust::Configured if self.is_dangerous(question).await => ask(danger(question).into()),
+            Trust::Configured if self.surely_dangerous(question) => ask(danger(question).into()),
+            Trust::Configured if writes_files(question) && Box::pin(self.writes_outside(question)).await => {
+                ask(danger(question).into())
+            }
             Trust::Configured | Trust::All => Decision::Allow { authority: self.authority().into() },
         }
     }
@@ -39,14 +42,18 @@ impl TrustLevel {
         }
     }
 
-    async fn is_dangerous(&self, question: &Question<'_>) -> bool {
+    /// Whether that shows without a look at the disk.
+    fn surely_dangerous(&self, question: &Question<'_>) -> bool {
         let place = self.surroundings.place(question.tool.source());
-        if dangerous(question.tool, question.assessment, question.arguments, &self.scratch, place) {
-            return true;
-        }
-        if !writes_files(question) || question.assessment.local_risk {
+        dangerous(question.tool, question.assessment, question.arguments, &self.scratch, place)
+    }
+
+    /// Of a tool that writes files.
+    async fn writes_outside(&self, question: &Question<'_>) -> bool {
+        if question.assessment.local_risk {
             return false;
         }
+        let place = self.surroundings.place(question.tool.source());
         // By its text the path lies in the scratch area; a link in there may lead out of it.
         let mut paths = Vec::new();
         for path in collect_paths(question.arguments).paths {

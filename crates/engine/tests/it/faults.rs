@@ -2,7 +2,10 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -77,6 +80,8 @@ impl Shelf {
 
     async fn writing(&self) -> Result<(), StoreError> {
         self.writes.fetch_add(1, Ordering::SeqCst);
+        // No store answers before it was asked: others get their turn.
+        tokio::task::yield_now().await;
         while self.stuck.load(Ordering::SeqCst) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -143,7 +148,7 @@ impl JournalStore for Shelf {
 
     fn begin(
         &self,
-        intent: JournalRecord,
+        intent: Arc<JournalRecord>,
         claim: Option<Claim>,
         now_ms: u64,
     ) -> BoxFuture<'_, Result<Begun, StoreError>> {
@@ -169,7 +174,7 @@ impl JournalStore for Shelf {
                 };
                 state.claims.insert(key, (claim.expires_at_ms, earlier));
             }
-            push(&mut state, intent);
+            push(&mut state, Arc::unwrap_or_clone(intent));
             Ok(Begun::Started)
         })
     }
@@ -183,7 +188,7 @@ impl JournalStore for Shelf {
         })
     }
 
-    fn finish(&self, outcome: JournalRecord, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn finish(&self, outcome: Arc<JournalRecord>, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             self.writing().await?;
             within(&outcome)?;
@@ -200,19 +205,19 @@ impl JournalStore for Shelf {
                     earlier.result = claim.result;
                 }
             }
-            push(&mut state, outcome);
+            push(&mut state, Arc::unwrap_or_clone(outcome));
             Ok(())
         })
     }
 
-    fn append(&self, records: Vec<JournalRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn append(&self, records: Vec<Arc<JournalRecord>>) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             self.writing().await?;
-            records.iter().try_for_each(within)?;
+            records.iter().try_for_each(|record| within(record))?;
             self.largest.fetch_max(records.len(), Ordering::SeqCst);
             let mut state = self.state.lock();
             for record in records {
-                push(&mut state, record);
+                push(&mut state, Arc::unwrap_or_clone(record));
             }
             Ok(())
         })

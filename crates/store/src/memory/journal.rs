@@ -1,6 +1,9 @@
 //! The journal in memory: the same chain, the newest records of it.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    sync::Arc,
+};
 
 use toolcrib_engine::{
     BoxFuture, StoreError,
@@ -249,6 +252,11 @@ impl MemoryStore {
     }
 }
 
+/// The record itself, without a copy where nobody else holds it.
+fn owned(record: Arc<JournalRecord>) -> JournalRecord {
+    Arc::unwrap_or_clone(record)
+}
+
 fn matches(filter: &JournalFilter, stored: &StoredRecord) -> bool {
     let record = &stored.record;
     let tool = |wanted: &str| match record.tool.as_deref() {
@@ -282,11 +290,11 @@ impl JournalStore for MemoryStore {
 
     fn begin(
         &self,
-        intent: JournalRecord,
+        intent: Arc<JournalRecord>,
         claim: Option<Claim>,
         now_ms: u64,
     ) -> BoxFuture<'_, Result<Begun, StoreError>> {
-        ready(self.journal.lock().begin(intent, claim, now_ms))
+        ready(self.journal.lock().begin(owned(intent), claim, now_ms))
     }
 
     fn claimed<'a>(&'a self, claim: &'a Claim, now_ms: u64) -> BoxFuture<'a, Result<Option<Earlier>, StoreError>> {
@@ -295,16 +303,16 @@ impl JournalStore for MemoryStore {
         ready(Ok(found.filter(|claimed| claimed.expires_at_ms > now_ms).map(|claimed| claimed.earlier.clone())))
     }
 
-    fn finish(&self, outcome: JournalRecord, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>> {
-        ready(self.journal.lock().finish(outcome, claim))
+    fn finish(&self, outcome: Arc<JournalRecord>, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>> {
+        ready(self.journal.lock().finish(owned(outcome), claim))
     }
 
-    fn append(&self, records: Vec<JournalRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn append(&self, records: Vec<Arc<JournalRecord>>) -> BoxFuture<'_, Result<(), StoreError>> {
         let append = || {
-            let texts = records.iter().map(Journal::check).collect::<Result<Vec<_>, _>>()?;
+            let texts = records.iter().map(|record| Journal::check(record)).collect::<Result<Vec<_>, _>>()?;
             let mut journal = self.journal.lock();
             for (record, text) in records.into_iter().zip(texts) {
-                journal.append(record, &text);
+                journal.append(owned(record), &text);
             }
             Ok(())
         };

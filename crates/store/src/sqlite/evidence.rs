@@ -1,5 +1,7 @@
 //! The journal's trait over the statements of [`super::journal`], with what needs to know which runs are alive.
 
+use std::sync::Arc;
+
 use toolcrib_engine::{
     BoxFuture, StoreError,
     journal::{
@@ -53,7 +55,7 @@ impl JournalStore for SqliteStore {
 
     fn begin(
         &self,
-        intent: JournalRecord,
+        intent: Arc<JournalRecord>,
         claim: Option<Claim>,
         now_ms: u64,
     ) -> BoxFuture<'_, Result<Begun, StoreError>> {
@@ -67,7 +69,7 @@ impl JournalStore for SqliteStore {
         Box::pin(self.read("look for a key", move |connection| journal::claimed(connection, &claim, now_ms)))
     }
 
-    fn finish(&self, outcome: JournalRecord, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn finish(&self, outcome: Arc<JournalRecord>, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>> {
         let max_bytes = self.inner.max_result_bytes;
         Box::pin(
             self.write("write journal", move |connection| {
@@ -76,10 +78,8 @@ impl JournalStore for SqliteStore {
         )
     }
 
-    fn append(&self, records: Vec<JournalRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.write("write journal", move |connection| {
-            records.iter().try_for_each(|record| journal::append(connection, record))
-        }))
+    fn append(&self, records: Vec<Arc<JournalRecord>>) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.write("write journal", move |connection| journal::append_all(connection, &records)))
     }
 
     fn records(&self, filter: JournalFilter) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>> {

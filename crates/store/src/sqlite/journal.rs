@@ -1,5 +1,7 @@
 //! The journal: chained records, intents still open, idempotency keys. Every statement about them.
 
+use std::sync::Arc;
+
 use rusqlite::{
     Connection, OptionalExtension, Row, params,
     types::{Value, ValueRef},
@@ -16,12 +18,29 @@ use super::{
 };
 use crate::bounds;
 
+/// So many records are read one by one rather than searched for.
+const TAIL: u64 = 10_000;
 /// Expired keys dropped along with each new one: more than come in, so that they do not pile up.
 const EXPIRED_PER_CLAIM: i64 = 8;
 
 /// Chains and writes one record and keeps the list of open intents. A recovery of a call that is not open is left out, and
 /// so is a second outcome.
 pub(crate) fn append(connection: &Connection, record: &JournalRecord) -> Result<(), Refusal> {
+    append_behind(connection, record, &mut None)
+}
+
+/// The same for several records, in order.
+pub(crate) fn append_all(connection: &Connection, records: &[Arc<JournalRecord>]) -> Result<(), Refusal> {
+    let mut newest = None;
+    records.iter().try_for_each(|record| append_behind(connection, record, &mut newest))
+}
+
+/// The same behind the newest record; `None` where that is still to be read. Afterwards it is this one.
+fn append_behind(
+    connection: &Connection,
+    record: &JournalRecord,
+    newest: &mut Option<(u64, String)>,
+) -> Result<(), Refusal> {
     let text = to_json("write journal", record)?;
     bounds::within("a journal record", text.len(), bounds::RECORD_BYTES).map_err(Refusal::Rule)?;
     let left_out = match record.kind {
@@ -34,8 +53,12 @@ pub(crate) fn append(connection: &Connection, record: &JournalRecord) -> Result<
     if left_out {
         return Ok(());
     }
-    let (last, previous) = head(connection)?;
+    let (last, previous) = match newest.take() {
+        Some(newest) => newest,
+        None => head(connection)?,
+    };
     let seq = last + 1;
+    let hash = link_text(&previous, seq, &text);
     connection
         .prepare_cached(
             "INSERT INTO journal (seq, at_ms, run, call, tenant, user, tool, outcome, hash, record)
@@ -50,9 +73,10 @@ pub(crate) fn append(connection: &Connection, record: &JournalRecord) -> Result<
             record.principal.user,
             record.tool,
             record.outcome.map(Outcome::word),
-            link_text(&previous, seq, &text),
+            hash,
             text
         ])?;
+    *newest = Some((seq, hash));
     match record.kind {
         Kind::Intent => {
             connection
@@ -330,11 +354,23 @@ pub(crate) fn records(connection: &Connection, filter: &JournalFilter) -> Result
     let order = if filter.newest { "DESC" } else { "ASC" };
     // Whoever reads from one place on, such as a verification, also learns whether a search would tell the truth.
     let searches = *filter != JournalFilter { after: filter.after, limit: filter.limit, ..JournalFilter::default() };
-    let terms = if searches { "" } else { TERMS };
-    let mut statement = connection.prepare_cached(&format!(
-        "SELECT seq, hash, record{terms} FROM journal WHERE {} ORDER BY seq {order} LIMIT ?",
-        conditions.join(" AND ")
-    ))?;
+    let conditions = conditions.join(" AND ");
+    // A search reads the index, which has all that is searched by, and then only the records that are wanted; unless there
+    // are few of them, as for somebody who follows.
+    let few = || Ok::<_, Refusal>(head(connection)?.0.saturating_sub(filter.after) <= TAIL);
+    let sql = if searches && (filter.run.is_some() || !few()?) {
+        format!(
+            "SELECT seq, hash, record FROM journal WHERE seq IN (
+                SELECT seq FROM journal INDEXED BY journal_search WHERE {conditions} ORDER BY seq {order} LIMIT ?
+             ) ORDER BY seq {order}"
+        )
+    } else {
+        let terms = if searches { "" } else { TERMS };
+        format!(
+            "SELECT seq, hash, record{terms} FROM journal NOT INDEXED WHERE {conditions} ORDER BY seq {order} LIMIT ?"
+        )
+    };
+    let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(rusqlite::params_from_iter(values))?;
     let mut records = Vec::new();
     while let Some(row) = rows.next()? {

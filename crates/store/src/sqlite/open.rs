@@ -116,7 +116,8 @@ fn configure(connection: &Connection, settings: &SqliteSettings) -> Result<(), r
          PRAGMA temp_store = MEMORY;
          PRAGMA trusted_schema = OFF;
          PRAGMA cell_size_check = ON;
-         PRAGMA journal_size_limit = 16777216;",
+         PRAGMA journal_size_limit = 16777216;
+         PRAGMA wal_autocheckpoint = 4000;",
     )?;
     connection.execute_batch(match settings.sync {
         SyncLevel::Normal => "PRAGMA synchronous = NORMAL",

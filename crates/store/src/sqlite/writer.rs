@@ -166,8 +166,18 @@ fn answer_all(group: Vec<Box<dyn Write>>, failure: Option<&rusqlite::Error>, sus
 
 fn run_group(connection: &mut Connection, group: &mut [Box<dyn Write>]) -> Result<(), rusqlite::Error> {
     let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    for write in group {
-        run_in_savepoint(&mut transaction, write.as_mut())?;
+    match group {
+        // Nothing else to save: what one write leaves when it fails goes back with all of it.
+        [alone] => {
+            if alone.run(&transaction).is_err() {
+                return transaction.rollback();
+            }
+        }
+        group => {
+            for write in group {
+                run_in_savepoint(&mut transaction, write.as_mut())?;
+            }
+        }
     }
     transaction.commit()
 }

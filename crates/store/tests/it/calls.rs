@@ -17,7 +17,7 @@ use toolcrib_engine::{
 };
 use toolcrib_store::{SqliteSettings, SqliteStore, SyncLevel, Warning};
 
-use crate::samples::{claim, everything, grant, holds, intent, kept, outcome, piece, request, yes};
+use crate::samples::{claim, everything, grant, holds, intent, kept, outcome, piece, request, shared, yes};
 
 fn folder() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -46,9 +46,9 @@ async fn everything_about_calls_is_there_after_a_restart() {
         store.park(request("a"), 10, 1_000).await.unwrap();
         store.answer("a", yes(Some(grant("g", Some(2)))), 2_000).await.unwrap();
         assert!(store.take("g", 2_000).await.unwrap());
-        store.begin(intent("r", 1), Some(claim("k")), 1).await.unwrap();
-        store.finish(outcome("r", 1, Outcome::Ok), Some(kept("k", Some("{}")))).await.unwrap();
-        store.begin(intent("r", 2), None, 1).await.unwrap();
+        store.begin(intent("r", 1).into(), Some(claim("k")), 1).await.unwrap();
+        store.finish(outcome("r", 1, Outcome::Ok).into(), Some(kept("k", Some("{}")))).await.unwrap();
+        store.begin(intent("r", 2).into(), None, 1).await.unwrap();
         PendingStore::open(&store, piece("p", PendingKind::Suspended), 10, 1_000).await.unwrap();
         let version = store.version().await.unwrap();
         drop(store);
@@ -59,7 +59,7 @@ async fn everything_about_calls_is_there_after_a_restart() {
         assert_eq!(store.version().await.unwrap(), version);
         assert_eq!(records(&store).await.len(), 3);
         assert_eq!(store.unfinished(10).await.unwrap()[0].record, intent("r", 2));
-        let Begun::Duplicate(earlier) = store.begin(intent("r", 3), Some(claim("k")), 1).await.unwrap() else {
+        let Begun::Duplicate(earlier) = store.begin(intent("r", 3).into(), Some(claim("k")), 1).await.unwrap() else {
             panic!("the key was used before the restart")
         };
         assert_eq!((earlier.outcome, earlier.result.as_deref()), (Some(Outcome::Ok), Some("{}")));
@@ -74,7 +74,7 @@ async fn a_run_is_alive_exactly_as_long_as_the_store_that_opened_it() {
     one.open_run("one").await.unwrap();
     two.open_run("two").await.unwrap();
     for (store, run) in [(&one, "one"), (&two, "two")] {
-        store.begin(intent(run, 1), None, 1).await.unwrap();
+        store.begin(intent(run, 1).into(), None, 1).await.unwrap();
         let background = Pending { run: run.to_owned(), ..piece(run, PendingKind::Background) };
         PendingStore::open(store, background, 10, 1_000).await.unwrap();
     }
@@ -110,7 +110,7 @@ async fn signs_of_life_are_private_and_found_whichever_way_the_store_is_reached(
     let (folder, path) = folder();
     let store = open(&path);
     store.open_run("one").await.unwrap();
-    store.begin(intent("one", 1), None, 1).await.unwrap();
+    store.begin(intent("one", 1).into(), None, 1).await.unwrap();
     let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(folder.path().join("store.db-runs")), 0o700);
     assert_eq!(mode(folder.path().join("store.db-runs/one.lock")), 0o600);
@@ -138,9 +138,9 @@ async fn runs_come_and_go_at_once_and_none_is_taken_for_dead() {
             let run = format!("run{n}");
             store.open_run(&run).await.unwrap();
             for call in 0..5 {
-                store.begin(intent(&run, call), None, 1).await.unwrap();
+                store.begin(intent(&run, call).into(), None, 1).await.unwrap();
                 tokio::task::yield_now().await;
-                store.finish(outcome(&run, call, Outcome::Ok), None).await.unwrap();
+                store.finish(outcome(&run, call, Outcome::Ok).into(), None).await.unwrap();
             }
         }
         done.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -168,10 +168,10 @@ async fn while_another_process_locks_the_file_nothing_begins_and_everything_can_
     let settings = SqliteSettings { busy_timeout: Duration::from_millis(40), ..SqliteSettings::default() };
     let (store, _) = SqliteStore::open_with(&path, &settings).unwrap();
     store.park(request("a"), 10, 1_000).await.unwrap();
-    store.begin(intent("r", 1), None, 1).await.unwrap();
+    store.begin(intent("r", 1).into(), None, 1).await.unwrap();
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let error = store.begin(intent("r", 2), Some(claim("k")), 1).await.unwrap_err().to_string();
+    let error = store.begin(intent("r", 2).into(), Some(claim("k")), 1).await.unwrap_err().to_string();
     assert!(error.contains("write journal failed") && error.contains("another process"), "{error}");
     store.answer("a", yes(None), 2_000).await.unwrap_err();
     PendingStore::open(&store, piece("p", PendingKind::Suspended), 10, 1_000).await.unwrap_err();
@@ -179,7 +179,7 @@ async fn while_another_process_locks_the_file_nothing_begins_and_everything_can_
     assert_eq!(records(&store).await.len(), 1);
     assert_eq!(store.unfinished(10).await.unwrap().len(), 1, "known even if the run cannot be closed");
     other.execute_batch("ROLLBACK").unwrap();
-    assert_eq!(store.begin(intent("r", 2), Some(claim("k")), 1).await.unwrap(), Begun::Started);
+    assert_eq!(store.begin(intent("r", 2).into(), Some(claim("k")), 1).await.unwrap(), Begun::Started);
     assert_eq!(store.answer("a", yes(None), 2_000).await.unwrap(), AnswerOutcome::Recorded);
 }
 
@@ -199,7 +199,7 @@ async fn on_a_full_disk_nothing_begins_nothing_is_half_written_and_it_recovers_w
     let detail = "x".repeat(3_000);
     for call in 0..60 {
         let large = JournalRecord { detail: Some(detail.clone()), ..intent("r", call) };
-        match store.begin(large, Some(claim(&call.to_string())), 1).await {
+        match store.begin(large.into(), Some(claim(&call.to_string())), 1).await {
             Ok(started) => {
                 assert_eq!(started, Begun::Started);
                 begun += 1;
@@ -223,7 +223,7 @@ async fn on_a_full_disk_nothing_begins_nothing_is_half_written_and_it_recovers_w
         store.delete("n", &n.to_string()).await.unwrap();
     }
     for call in 0..60 {
-        match store.begin(intent("s", call), Some(claim(&call.to_string())), 1).await.unwrap() {
+        match store.begin(intent("s", call).into(), Some(claim(&call.to_string())), 1).await.unwrap() {
             Begun::Started => refused -= 1,
             Begun::Duplicate(earlier) => assert_eq!(earlier.run, "r"),
         }
@@ -237,7 +237,7 @@ async fn a_damaged_page_of_the_journal_is_put_aside_with_the_file() {
     let (_folder, path) = folder();
     let store = open(&path);
     let many: Vec<_> = (0..2_000).map(|call| intent("r", call)).collect();
-    store.append(many).await.unwrap();
+    store.append(shared(many)).await.unwrap();
     drop(store);
     let root: u32 = Connection::open(&path)
         .unwrap()
@@ -249,7 +249,7 @@ async fn a_damaged_page_of_the_journal_is_put_aside_with_the_file() {
     fs::write(&path, &bytes).unwrap();
     let (store, warnings) = SqliteStore::open(&path).unwrap();
     assert!(matches!(&warnings[..], [Warning::Quarantined { .. }]), "{warnings:?}");
-    store.begin(intent("r", 1), None, 1).await.unwrap();
+    store.begin(intent("r", 1).into(), None, 1).await.unwrap();
     assert_eq!(records(&store).await.len(), 1);
 }
 
@@ -300,8 +300,8 @@ async fn what_was_changed_by_hand_is_found_at_that_place() {
         let (_folder, path) = folder();
         let store = open(&path);
         for call in 1..=3 {
-            store.begin(intent("r", call), None, 1).await.unwrap();
-            store.finish(outcome("r", call, Outcome::Ok), None).await.unwrap();
+            store.begin(intent("r", call).into(), None, 1).await.unwrap();
+            store.finish(outcome("r", call, Outcome::Ok).into(), None).await.unwrap();
         }
         assert_eq!(first_fault(&store).await, None);
         Connection::open(&path).unwrap().execute_batch(sql).unwrap();
@@ -314,7 +314,7 @@ async fn what_was_changed_by_hand_is_found_at_that_place() {
 async fn a_record_that_is_none_any_more_is_named_and_not_shown() {
     let (_folder, path) = folder();
     let store = open(&path);
-    store.append(vec![JournalRecord::new(Kind::Breaker, 1, "r"); 3]).await.unwrap();
+    store.append(shared(vec![JournalRecord::new(Kind::Breaker, 1, "r"); 3])).await.unwrap();
     Connection::open(&path).unwrap().execute_batch("UPDATE journal SET record = 'secret' WHERE seq = 2").unwrap();
     let error = store.records(everything()).await.unwrap_err().to_string();
     assert!(error.contains("record 2 was changed") && !error.contains("secret"), "{error}");
@@ -326,7 +326,7 @@ async fn expired_keys_do_not_pile_up() {
     let store = open(&path);
     for call in 0..100 {
         let brief = Claim { expires_at_ms: call + 10, ..claim(&call.to_string()) };
-        store.begin(intent("r", call), Some(brief), call).await.unwrap();
+        store.begin(intent("r", call).into(), Some(brief), call).await.unwrap();
     }
     let count = |sql: &str| Connection::open(&path).unwrap().query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap();
     assert!(count("SELECT count(*) FROM claims") <= 12);
@@ -337,9 +337,9 @@ async fn expired_keys_do_not_pile_up() {
 async fn nothing_begins_in_a_file_that_was_moved_away() {
     let (folder, path) = folder();
     let store = open(&path);
-    store.begin(intent("r", 1), None, 1).await.unwrap();
+    store.begin(intent("r", 1).into(), None, 1).await.unwrap();
     fs::rename(&path, folder.path().join("elsewhere.db")).unwrap();
-    let error = store.begin(intent("r", 2), None, 1).await.unwrap_err().to_string();
+    let error = store.begin(intent("r", 2).into(), None, 1).await.unwrap_err().to_string();
     assert!(error.contains("moved or deleted"), "{error}");
     let asked = ApprovalRequest { created_at_ms: 1, ..request("a") };
     assert!(store.park(asked, 10, 1).await.is_err());

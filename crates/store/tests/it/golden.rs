@@ -8,13 +8,13 @@ use serde_json::json;
 use toolcrib_engine::{
     DefinitionStore, Door, KeyValueStore, Outcome, Principal, ResultStore, StoredDefinitions,
     approval::{ApprovalRequest, ApprovalStore, RequestState},
-    journal::{Begun, GENESIS, JournalRecord, JournalStore, Kind, StoredRecord, link},
+    journal::{Begun, GENESIS, JournalFilter, JournalRecord, JournalStore, Kind, StoredRecord, link},
     pending::{Pending, PendingKind, PendingState, PendingStore},
 };
 use toolcrib_store::{MemoryStore, SqliteStore};
 
 use crate::{
-    samples::{claim, everything, grant, holds, intent, kept, no, outcome, piece, request, yes},
+    samples::{claim, everything, grant, holds, intent, kept, no, outcome, piece, request, shared, yes},
     suite::LATER,
 };
 
@@ -45,11 +45,11 @@ async fn fill_version_3(store: &SqliteStore) {
     store.answer("approved", yes(Some(grant("g", Some(3)))), 2_000).await.unwrap();
     store.answer("denied", no(), 2_000).await.unwrap();
     store.take("g", 3_000).await.unwrap();
-    store.begin(intent("r", 1), Some(claim("k")), 1).await.unwrap();
-    store.finish(outcome("r", 1, Outcome::Ok), Some(kept("k", Some(r#"{"n":1}"#)))).await.unwrap();
-    store.append(records().to_vec()).await.unwrap();
+    store.begin(intent("r", 1).into(), Some(claim("k")), 1).await.unwrap();
+    store.finish(outcome("r", 1, Outcome::Ok).into(), Some(kept("k", Some(r#"{"n":1}"#)))).await.unwrap();
+    store.append(shared(records().to_vec())).await.unwrap();
     store.prune_journal(1_002).await.unwrap();
-    store.begin(intent("r", 3), None, 1).await.unwrap();
+    store.begin(intent("r", 3).into(), None, 1).await.unwrap();
     for (handle, kind) in [("waiting", PendingKind::Suspended), ("ready", PendingKind::Background)] {
         PendingStore::open(store, piece(handle, kind), 10, 1_000).await.unwrap();
     }
@@ -138,11 +138,28 @@ async fn a_file_of_version_2_reads_and_goes_on_as_one_of_version_3() {
 }
 
 #[tokio::test]
-async fn a_file_of_version_3_reads_as_it_was_written() {
+async fn a_file_of_version_3_reads_as_it_was_written_and_is_brought_up_to_date() {
     let folder = tempfile::tempdir().unwrap();
     let store = restored(folder.path(), include_str!("../data/store-v3.sql"));
     holds_version_2(&store, RESULT_3).await;
     holds_version_3(&store).await;
+    // What is searched by is in the index that version 5 has in place of others.
+    for (filter, want) in [
+        (JournalFilter { tool: Some("mcp:files/".to_owned()), ..everything() }, 3),
+        (JournalFilter { outcome: Some(Outcome::ToolError), ..everything() }, 1),
+        (JournalFilter { since_ms: Some(1_764_000_000_100), ..everything() }, 2),
+        (JournalFilter { run: Some("r".to_owned()), call: Some(2), ..everything() }, 2),
+    ] {
+        assert_eq!(store.records(filter.clone()).await.unwrap().len(), want, "{filter:?}");
+    }
+    let connection = Connection::open(folder.path().join("store.db")).unwrap();
+    let mut indexes = connection
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?1 AND sql IS NOT NULL")
+        .unwrap();
+    for (table, want) in [("journal", &["journal_search"][..]), ("open_intents", &[])] {
+        let found: Vec<String> = indexes.query_map([table], |row| row.get(0)).unwrap().flatten().collect();
+        assert_eq!(found, want, "{table}");
+    }
 }
 
 async fn holds_version_3(store: &SqliteStore) {
@@ -166,7 +183,7 @@ async fn holds_version_3(store: &SqliteStore) {
     assert_eq!(kept[..5].iter().map(|stored| stored.record.clone()).collect::<Vec<_>>(), records());
     assert_eq!(store.unfinished(10).await.unwrap(), kept[5..]);
     assert_eq!(kept[5].record, intent("r", 3));
-    let Begun::Duplicate(earlier) = store.begin(intent("r", 9), Some(claim("k")), 1).await.unwrap() else {
+    let Begun::Duplicate(earlier) = store.begin(intent("r", 9).into(), Some(claim("k")), 1).await.unwrap() else {
         panic!("the key is kept")
     };
     assert_eq!((earlier.outcome, earlier.result.as_deref()), (Some(Outcome::Ok), Some(r#"{"n":1}"#)));
@@ -201,7 +218,7 @@ async fn records_of_the_first_version_still_give_the_same_chain() {
         assert_eq!(hash, stored.hash, "record {}", stored.seq);
     }
     for store in [&memory as &dyn JournalStore, &sqlite] {
-        store.append(written.clone()).await.unwrap();
+        store.append(shared(written.clone())).await.unwrap();
         let last = store.records(everything()).await.unwrap().pop().unwrap();
         assert_eq!(last.hash, hash);
     }

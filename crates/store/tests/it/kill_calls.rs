@@ -15,7 +15,7 @@ use toolcrib_engine::{
 };
 use toolcrib_store::SqliteStore;
 
-use crate::samples::{claim, everything, grant, holds, intent, kept, outcome, request, yes};
+use crate::samples::{claim, everything, grant, holds, intent, kept, outcome, request, shared, yes};
 
 const FILE: &str = "STORE_KILL_CALLS_FILE";
 const RUN: &str = "STORE_KILL_CALLS_RUN";
@@ -30,9 +30,9 @@ async fn calls(store: SqliteStore, run: String, task: u64) {
     for n in 0.. {
         let call = task * 1_000_000 + n;
         let key = format!("{run}-{call}");
-        assert_eq!(store.begin(intent(&run, call), Some(claim(&key)), 1).await.unwrap(), Begun::Started);
+        assert_eq!(store.begin(intent(&run, call).into(), Some(claim(&key)), 1).await.unwrap(), Begun::Started);
         say(&format!("begun {call}"));
-        store.finish(outcome(&run, call, Outcome::Ok), Some(kept(&key, Some("{}")))).await.unwrap();
+        store.finish(outcome(&run, call, Outcome::Ok).into(), Some(kept(&key, Some("{}")))).await.unwrap();
         say(&format!("finished {call}"));
     }
 }
@@ -118,7 +118,8 @@ async fn check(store: &SqliteStore, run: &str, said: &[String]) {
             Some(("begun", call)) => {
                 let call = call.parse().unwrap();
                 assert!(begun.contains(&call), "{line}");
-                let again = store.begin(intent("later", 1), Some(claim(&format!("{run}-{call}"))), 1).await.unwrap();
+                let again =
+                    store.begin(intent("later", 1).into(), Some(claim(&format!("{run}-{call}"))), 1).await.unwrap();
                 assert!(matches!(again, Begun::Duplicate(_)), "{line}");
             }
             Some(("finished", call)) => assert!(finished.contains(&call.parse().unwrap()), "{line}"),
@@ -143,6 +144,6 @@ async fn check(store: &SqliteStore, run: &str, said: &[String]) {
         outcome: Some(Outcome::Unknown),
         ..stored.record
     });
-    store.append(recovered.collect()).await.unwrap();
+    store.append(shared(recovered)).await.unwrap();
     assert!(store.unfinished(100).await.unwrap().is_empty());
 }

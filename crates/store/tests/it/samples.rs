@@ -1,5 +1,7 @@
 //! Requests, grants, records and pieces of work as the tests need them.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use toolcrib_core::{ContentHash, ToolId, permission::Risk};
 use toolcrib_engine::{
@@ -10,6 +12,11 @@ use toolcrib_engine::{
 };
 
 use crate::suite::LATER;
+
+/// Records as a store is given them.
+pub(crate) fn shared(records: impl IntoIterator<Item = JournalRecord>) -> Vec<Arc<JournalRecord>> {
+    records.into_iter().map(Arc::new).collect()
+}
 
 pub(crate) fn principal(tenant: &str, user: &str) -> Principal {
     Principal {

@@ -1,6 +1,8 @@
 //! The journal of a process whose store cannot be used: it refuses every record, so that what may change something does
 //! not run without a trace, and everything else works.
 
+use std::sync::Arc;
+
 use toolcrib_engine::{
     BoxFuture, StoreError,
     journal::{Begun, Claim, ClaimResult, GENESIS, JournalFilter, JournalRecord, JournalStore, StoredRecord},
@@ -45,18 +47,22 @@ impl JournalStore for Unwritable {
 
     fn begin(
         &self,
-        _intent: JournalRecord,
+        _intent: Arc<JournalRecord>,
         _claim: Option<Claim>,
         _now_ms: u64,
     ) -> BoxFuture<'_, Result<Begun, StoreError>> {
         self.refuse()
     }
 
-    fn finish(&self, _outcome: JournalRecord, _claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn finish(
+        &self,
+        _outcome: Arc<JournalRecord>,
+        _claim: Option<ClaimResult>,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
         self.refuse()
     }
 
-    fn append(&self, _records: Vec<JournalRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn append(&self, _records: Vec<Arc<JournalRecord>>) -> BoxFuture<'_, Result<(), StoreError>> {
         // For good: nothing is gained by keeping them for another attempt.
         Box::pin(std::future::ready(Err(StoreError::Quota(self.cause.clone()))))
     }

@@ -173,3 +173,31 @@ fn written_form_goes_there_and_back() {
     assert!(short.enabled && short.when.is_empty() && short.expires_at_ms.is_none());
     assert!(serde_json::from_value::<Rule>(json!({"tool": "*", "action": "ask", "until": 5})).is_err());
 }
+
+#[test]
+fn what_goes_by_the_tool_alone_is_told_apart() {
+    #[track_caller]
+    fn check(rules: &[Rule], want: Bearing) {
+        let call = issue();
+        let set = RuleSet::new(rules.to_vec());
+        let subject = call.subject();
+        assert_eq!(set.bearing(subject.tool, subject.exposed, subject.groups), want, "{rules:?}");
+        // What goes by the tool alone is the same for any other call of it, at any time.
+        let other = Subject { arguments: &serde_json::Value::Null, raw: None, ..subject };
+        let (one, two) = (set.matching(&subject, 1_000), set.matching(&other, u64::MAX));
+        match want {
+            Bearing::None => assert!(one.is_empty() && two.is_empty(), "{rules:?}"),
+            Bearing::Tool => assert_eq!(one, two, "{rules:?}"),
+            Bearing::Call => {}
+        }
+    }
+    check(&[], Bearing::None);
+    check(&[rule("deny mcp:gitlab"), rule("allow run_command(rm:*)")], Bearing::None);
+    check(&[Rule { enabled: false, ..rule("deny *") }], Bearing::None);
+    check(&[rule("deny mcp:gitlab"), rule("allow mcp:github/*")], Bearing::Tool);
+    check(&[rule("deny mcp:github"), rule("ask mcp:github/create_issue")], Bearing::Tool);
+    check(&[rule("allow mcp:github"), rule("deny mcp:github(acme*)")], Bearing::Call);
+    check(&[when(rule("deny mcp:github"), &[WEB])], Bearing::Call);
+    check(&[rule("deny *"), Rule { user: Some("ann".to_owned()), ..rule("allow *") }], Bearing::Call);
+    check(&[Rule { expires_at_ms: Some(2_000), ..rule("allow *") }], Bearing::Call);
+}

@@ -6,7 +6,7 @@ use toolcrib_engine::{
     journal::{Begun, Claim, ClaimResult, Earlier, GENESIS, JournalFilter, JournalRecord, Kind},
 };
 
-use crate::samples::{claim, everything, holds, intent, kept, outcome, principal};
+use crate::samples::{claim, everything, holds, intent, kept, outcome, principal, shared};
 
 use super::{LATER, Store, at_once};
 
@@ -20,9 +20,9 @@ pub(crate) async fn records_are_chained_in_the_order_of_their_writing(store: imp
     assert_eq!(store.anchor().await.unwrap(), (0, GENESIS.to_owned()));
     let written =
         [intent("r", 1), outcome("r", 1, Outcome::Ok), JournalRecord::new(Kind::Breaker, 5, "r"), intent("r", 2)];
-    store.begin(written[0].clone(), None, 1).await.unwrap();
-    store.finish(written[1].clone(), None).await.unwrap();
-    store.append(written[2..].to_vec()).await.unwrap();
+    store.begin(written[0].clone().into(), None, 1).await.unwrap();
+    store.finish(written[1].clone().into(), None).await.unwrap();
+    store.append(shared(written[2..].to_vec())).await.unwrap();
     let records = verified(&store).await;
     assert_eq!(records.iter().map(|stored| stored.record.clone()).collect::<Vec<_>>(), written);
     assert_eq!(records.iter().map(|stored| stored.seq).collect::<Vec<_>>(), [1, 2, 3, 4]);
@@ -30,26 +30,33 @@ pub(crate) async fn records_are_chained_in_the_order_of_their_writing(store: imp
 
 pub(crate) async fn several_records_are_appended_all_or_none(store: impl Store) {
     let huge = JournalRecord { detail: Some("x".repeat(100_000)), ..intent("r", 2) };
-    let refused = store.append(vec![intent("r", 1), huge.clone(), intent("r", 3)]).await.unwrap_err();
+    let refused = store.append(shared(vec![intent("r", 1), huge.clone(), intent("r", 3)])).await.unwrap_err();
     assert!(matches!(&refused, StoreError::Quota(text) if text.contains("journal record")), "{refused}");
-    store.begin(huge.clone(), Some(claim("k")), 1).await.unwrap_err();
-    store.finish(huge, None).await.unwrap_err();
+    store.begin(huge.clone().into(), Some(claim("k")), 1).await.unwrap_err();
+    store.finish(huge.into(), None).await.unwrap_err();
     assert!(verified(&store).await.is_empty());
     assert!(store.unfinished(10).await.unwrap().is_empty());
-    assert_eq!(store.begin(intent("r", 1), Some(claim("k")), 1).await.unwrap(), Begun::Started, "the key is free");
+    assert_eq!(
+        store.begin(intent("r", 1).into(), Some(claim("k")), 1).await.unwrap(),
+        Begun::Started,
+        "the key is free"
+    );
     store.append(Vec::new()).await.unwrap();
 }
 
 pub(crate) async fn an_intent_is_unfinished_until_its_outcome(store: impl Store) {
     for call in 1..=6 {
-        store.begin(intent("r", call), None, 1).await.unwrap();
+        store.begin(intent("r", call).into(), None, 1).await.unwrap();
     }
-    store.begin(intent("s", 1), None, 1).await.unwrap();
-    store.finish(outcome("r", 2, Outcome::Unknown), None).await.unwrap();
-    store.append(vec![JournalRecord { kind: Kind::Recovered, ..outcome("r", 4, Outcome::Unknown) }]).await.unwrap();
+    store.begin(intent("s", 1).into(), None, 1).await.unwrap();
+    store.finish(outcome("r", 2, Outcome::Unknown).into(), None).await.unwrap();
+    store
+        .append(shared(vec![JournalRecord { kind: Kind::Recovered, ..outcome("r", 4, Outcome::Unknown) }]))
+        .await
+        .unwrap();
     // A result that comes late ends nothing, neither do records about questions.
     for kind in [Kind::Late, Kind::Asked, Kind::Answered, Kind::Grant] {
-        store.append(vec![JournalRecord { kind, ..outcome("r", 5, Outcome::Ok) }]).await.unwrap();
+        store.append(shared(vec![JournalRecord { kind, ..outcome("r", 5, Outcome::Ok) }])).await.unwrap();
     }
     let open = async |limit| -> Vec<(String, u64)> {
         let found = store.unfinished(limit).await.unwrap();
@@ -69,21 +76,21 @@ pub(crate) async fn a_call_has_one_outcome(store: impl Store) {
     let late = |call| JournalRecord { kind: Kind::Late, ..outcome("r", call, Outcome::Ok) };
     let looking = |call| JournalRecord { mutating: false, ..outcome("r", call, Outcome::Ok) };
     // As when the first attempt was committed and its caller did not learn of it.
-    store.begin(intent("r", 1), Some(claim("k")), 1).await.unwrap();
+    store.begin(intent("r", 1).into(), Some(claim("k")), 1).await.unwrap();
     for _ in 0..2 {
-        store.finish(outcome("r", 1, Outcome::Ok), Some(kept("k", Some("{}")))).await.unwrap();
+        store.finish(outcome("r", 1, Outcome::Ok).into(), Some(kept("k", Some("{}")))).await.unwrap();
     }
-    store.append(vec![outcome("r", 1, Outcome::Unknown)]).await.unwrap();
+    store.append(shared(vec![outcome("r", 1, Outcome::Unknown)])).await.unwrap();
     for _ in 0..2 {
-        store.append(vec![looking(2), looking(3)]).await.unwrap();
+        store.append(shared(vec![looking(2), looking(3)])).await.unwrap();
     }
     // Neither what another process closed by mistake nor what came late is the call's own outcome.
-    store.begin(intent("r", 4), None, 1).await.unwrap();
-    store.append(vec![recovered(4), late(4)]).await.unwrap();
+    store.begin(intent("r", 4).into(), None, 1).await.unwrap();
+    store.append(shared(vec![recovered(4), late(4)])).await.unwrap();
     for _ in 0..2 {
-        store.finish(outcome("r", 4, Outcome::Ok), None).await.unwrap();
+        store.finish(outcome("r", 4, Outcome::Ok).into(), None).await.unwrap();
     }
-    store.finish(outcome("s", 1, Outcome::Ok), None).await.unwrap();
+    store.finish(outcome("s", 1, Outcome::Ok).into(), None).await.unwrap();
     let found = verified(&store).await;
     let story: Vec<_> =
         found.iter().map(|stored| (stored.record.kind, &*stored.record.run, stored.record.call)).collect();
@@ -99,7 +106,7 @@ pub(crate) async fn a_call_has_one_outcome(store: impl Store) {
         (Kind::Outcome, "s", 1),
     ];
     assert_eq!(story, expected);
-    let Begun::Duplicate(earlier) = store.begin(intent("r", 9), Some(claim("k")), 1).await.unwrap() else {
+    let Begun::Duplicate(earlier) = store.begin(intent("r", 9).into(), Some(claim("k")), 1).await.unwrap() else {
         panic!("the key was used")
     };
     assert_eq!((earlier.outcome, earlier.result.as_deref()), (Some(Outcome::Ok), Some("{}")));
@@ -114,28 +121,31 @@ pub(crate) async fn one_owner_cannot_use_up_the_keys_of_all(store: impl Store) {
     for number in 0..10_000 {
         let end = if number == 7 { 61_000 } else { 90_000 };
         assert_eq!(
-            store.begin(intent("r", number), Some(of("ann", number, end)), 1_000).await.unwrap(),
+            store.begin(intent("r", number).into(), Some(of("ann", number, end)), 1_000).await.unwrap(),
             Begun::Started
         );
     }
-    let refused = store.begin(intent("r", 10_000), Some(of("ann", 10_000, 90_000)), 1_000).await.unwrap_err();
+    let refused = store.begin(intent("r", 10_000).into(), Some(of("ann", 10_000, 90_000)), 1_000).await.unwrap_err();
     let StoreError::Quota(text) = &refused else { panic!("{refused}") };
     for said in ["10000 idempotency keys", "'ann'", "ends in 60 s"] {
         assert!(text.contains(said), "{text}");
     }
-    let again = store.begin(intent("r", 10_000), Some(of("ann", 3, 90_000)), 1_000).await.unwrap();
+    let again = store.begin(intent("r", 10_000).into(), Some(of("ann", 3, 90_000)), 1_000).await.unwrap();
     assert!(matches!(again, Begun::Duplicate(earlier) if earlier.call == 3), "a known key is still known");
-    assert_eq!(store.begin(intent("r", 10_001), Some(of("bob", 1, 90_000)), 1_000).await.unwrap(), Begun::Started);
     assert_eq!(
-        store.begin(intent("r", 10_002), None, 1_000).await.unwrap(),
+        store.begin(intent("r", 10_001).into(), Some(of("bob", 1, 90_000)), 1_000).await.unwrap(),
+        Begun::Started
+    );
+    assert_eq!(
+        store.begin(intent("r", 10_002).into(), None, 1_000).await.unwrap(),
         Begun::Started,
         "calls without a key go on"
     );
     // One expires, one is given back: so many are free.
     let release = ClaimResult { owner: "ann".to_owned(), release: true, ..kept("5", None) };
-    store.finish(outcome("r", 5, Outcome::Unavailable), Some(release)).await.unwrap();
+    store.finish(outcome("r", 5, Outcome::Unavailable).into(), Some(release)).await.unwrap();
     for (number, free) in [(10_003, true), (10_004, true), (10_005, false)] {
-        let begun = store.begin(intent("r", number), Some(of("ann", number, 90_000)), 61_000).await;
+        let begun = store.begin(intent("r", number).into(), Some(of("ann", number, 90_000)), 61_000).await;
         assert_eq!(begun.is_ok(), free, "{number}: {begun:?}");
     }
 }
@@ -149,61 +159,64 @@ pub(crate) async fn a_runs_name_is_plain(store: impl Store) {
 }
 
 pub(crate) async fn a_key_is_used_once(store: impl Store) {
-    assert_eq!(store.begin(intent("r", 1), Some(claim("k")), 1).await.unwrap(), Begun::Started);
+    assert_eq!(store.begin(intent("r", 1).into(), Some(claim("k")), 1).await.unwrap(), Begun::Started);
     let running =
         Earlier { run: "r".to_owned(), call: 1, digest: "digest of k".to_owned(), outcome: None, result: None };
     let again = |call| {
         let other = Claim { digest: "another".to_owned(), ..claim("k") };
-        store.begin(intent("r", call), Some(other), 1)
+        store.begin(intent("r", call).into(), Some(other), 1)
     };
     assert_eq!(again(2).await.unwrap(), Begun::Duplicate(running.clone()));
     // Looking claims nothing.
     assert_eq!(store.claimed(&claim("k"), 1).await.unwrap(), Some(running.clone()));
     assert_eq!(store.claimed(&claim("other"), 1).await.unwrap(), None);
-    store.finish(outcome("r", 1, Outcome::Ok), Some(kept("k", Some("{}")))).await.unwrap();
+    store.finish(outcome("r", 1, Outcome::Ok).into(), Some(kept("k", Some("{}")))).await.unwrap();
     let done = Earlier { outcome: Some(Outcome::Ok), result: Some("{}".to_owned()), ..running };
     assert_eq!(again(3).await.unwrap(), Begun::Duplicate(done));
     for (owner, key) in [("t/bob", "k"), ("t/ann", "K")] {
         let other = Claim { owner: owner.to_owned(), ..claim(key) };
-        assert_eq!(store.begin(intent("r", 4), Some(other), 1).await.unwrap(), Begun::Started, "{owner} {key}");
+        assert_eq!(store.begin(intent("r", 4).into(), Some(other), 1).await.unwrap(), Begun::Started, "{owner} {key}");
     }
     assert_eq!(verified(&store).await.len(), 4, "a duplicate leaves no record");
 }
 
 pub(crate) async fn an_expired_key_is_free_and_its_late_outcome_harms_nobody(store: impl Store) {
     let brief = Claim { expires_at_ms: 5_000, ..claim("k") };
-    store.begin(intent("r", 1), Some(brief.clone()), 1_000).await.unwrap();
+    store.begin(intent("r", 1).into(), Some(brief.clone()), 1_000).await.unwrap();
     assert!(store.claimed(&brief, 4_999).await.unwrap().is_some());
     assert_eq!(store.claimed(&brief, 5_000).await.unwrap(), None);
-    assert!(matches!(store.begin(intent("r", 2), Some(brief), 4_999).await.unwrap(), Begun::Duplicate(_)));
-    assert_eq!(store.begin(intent("r", 2), Some(claim("k")), 5_000).await.unwrap(), Begun::Started);
-    store.finish(outcome("r", 1, Outcome::Ok), Some(kept("k", Some("old")))).await.unwrap();
-    store.finish(outcome("r", 1, Outcome::Ok), Some(ClaimResult { release: true, ..kept("k", None) })).await.unwrap();
-    let Begun::Duplicate(earlier) = store.begin(intent("r", 3), Some(claim("k")), 5_000).await.unwrap() else {
+    assert!(matches!(store.begin(intent("r", 2).into(), Some(brief), 4_999).await.unwrap(), Begun::Duplicate(_)));
+    assert_eq!(store.begin(intent("r", 2).into(), Some(claim("k")), 5_000).await.unwrap(), Begun::Started);
+    store.finish(outcome("r", 1, Outcome::Ok).into(), Some(kept("k", Some("old")))).await.unwrap();
+    store
+        .finish(outcome("r", 1, Outcome::Ok).into(), Some(ClaimResult { release: true, ..kept("k", None) }))
+        .await
+        .unwrap();
+    let Begun::Duplicate(earlier) = store.begin(intent("r", 3).into(), Some(claim("k")), 5_000).await.unwrap() else {
         panic!("the second call has the key")
     };
     assert_eq!((earlier.call, earlier.outcome, earlier.result), (2, None, None));
 }
 
 pub(crate) async fn a_key_of_a_call_that_did_not_run_is_free_again(store: impl Store) {
-    store.begin(intent("r", 1), Some(claim("k")), 1).await.unwrap();
+    store.begin(intent("r", 1).into(), Some(claim("k")), 1).await.unwrap();
     let release = ClaimResult { release: true, ..kept("k", None) };
-    store.finish(outcome("r", 1, Outcome::Unavailable), Some(release)).await.unwrap();
-    assert_eq!(store.begin(intent("r", 2), Some(claim("k")), 1).await.unwrap(), Begun::Started);
+    store.finish(outcome("r", 1, Outcome::Unavailable).into(), Some(release)).await.unwrap();
+    assert_eq!(store.begin(intent("r", 2).into(), Some(claim("k")), 1).await.unwrap(), Begun::Started);
 }
 
 pub(crate) async fn a_key_learns_of_an_outcome_that_another_process_wrote(store: impl Store) {
     let recovered = |call| JournalRecord { kind: Kind::Recovered, ..outcome("r", call, Outcome::Unknown) };
-    store.begin(intent("r", 1), Some(claim("appended")), 1).await.unwrap();
-    store.append(vec![recovered(1)]).await.unwrap();
-    store.begin(intent("r", 2), Some(claim("finished")), 1).await.unwrap();
-    store.finish(recovered(2), None).await.unwrap();
+    store.begin(intent("r", 1).into(), Some(claim("appended")), 1).await.unwrap();
+    store.append(shared(vec![recovered(1)])).await.unwrap();
+    store.begin(intent("r", 2).into(), Some(claim("finished")), 1).await.unwrap();
+    store.finish(recovered(2).into(), None).await.unwrap();
     // A call that ended is not found unfinished afterwards.
-    store.begin(intent("r", 3), Some(claim("ended")), 1).await.unwrap();
-    store.finish(outcome("r", 3, Outcome::Ok), Some(kept("ended", None))).await.unwrap();
-    store.finish(recovered(3), None).await.unwrap();
+    store.begin(intent("r", 3).into(), Some(claim("ended")), 1).await.unwrap();
+    store.finish(outcome("r", 3, Outcome::Ok).into(), Some(kept("ended", None))).await.unwrap();
+    store.finish(recovered(3).into(), None).await.unwrap();
     for (key, how) in [("appended", Outcome::Unknown), ("finished", Outcome::Unknown), ("ended", Outcome::Ok)] {
-        let Begun::Duplicate(earlier) = store.begin(intent("s", 1), Some(claim(key)), 1).await.unwrap() else {
+        let Begun::Duplicate(earlier) = store.begin(intent("s", 1).into(), Some(claim(key)), 1).await.unwrap() else {
             panic!("{key} was used")
         };
         assert_eq!(earlier.outcome, Some(how), "{key}");
@@ -212,10 +225,10 @@ pub(crate) async fn a_key_learns_of_an_outcome_that_another_process_wrote(store:
 
 pub(crate) async fn a_result_too_large_to_keep_leaves_its_key(store: impl Store) {
     for (call, key, bytes, is_kept) in [(1, "fits", 1 << 20, true), (2, "not", (1 << 20) + 1, false)] {
-        store.begin(intent("r", call), Some(claim(key)), 1).await.unwrap();
+        store.begin(intent("r", call).into(), Some(claim(key)), 1).await.unwrap();
         let result = "x".repeat(bytes);
-        store.finish(outcome("r", call, Outcome::Ok), Some(kept(key, Some(&result)))).await.unwrap();
-        let Begun::Duplicate(earlier) = store.begin(intent("r", 9), Some(claim(key)), 1).await.unwrap() else {
+        store.finish(outcome("r", call, Outcome::Ok).into(), Some(kept(key, Some(&result)))).await.unwrap();
+        let Begun::Duplicate(earlier) = store.begin(intent("r", 9).into(), Some(claim(key)), 1).await.unwrap() else {
             panic!("{key} was used")
         };
         assert_eq!((earlier.outcome, earlier.result.is_some()), (Some(Outcome::Ok), is_kept), "{key}");
@@ -226,11 +239,11 @@ pub(crate) async fn the_oldest_results_of_keys_make_room(store: impl Store) {
     let result = "x".repeat(1 << 20);
     for call in 0..66 {
         let key = call.to_string();
-        store.begin(intent("r", call), Some(claim(&key)), 1).await.unwrap();
-        store.finish(outcome("r", call, Outcome::Ok), Some(kept(&key, Some(&result)))).await.unwrap();
+        store.begin(intent("r", call).into(), Some(claim(&key)), 1).await.unwrap();
+        store.finish(outcome("r", call, Outcome::Ok).into(), Some(kept(&key, Some(&result)))).await.unwrap();
     }
     for (key, is_kept) in [("0", false), ("1", false), ("2", true), ("65", true)] {
-        let Begun::Duplicate(earlier) = store.begin(intent("r", 99), Some(claim(key)), 1).await.unwrap() else {
+        let Begun::Duplicate(earlier) = store.begin(intent("r", 99).into(), Some(claim(key)), 1).await.unwrap() else {
             panic!("{key} was used")
         };
         assert_eq!((earlier.outcome, earlier.result.is_some()), (Some(Outcome::Ok), is_kept), "{key}");
@@ -250,7 +263,7 @@ pub(crate) async fn records_are_found_by_every_filter(store: impl Store) {
     written[3].tool = Some("mcp:files/read".to_owned());
     written[3].at_ms = 6_000;
     written[3].principal = principal("u", "bob");
-    store.append(written).await.unwrap();
+    store.append(shared(written)).await.unwrap();
     let text = |text: &str| Some(text.to_owned());
     let all = everything;
     let cases: &[(&str, JournalFilter, &[u64])] = &[
@@ -283,12 +296,28 @@ pub(crate) async fn records_are_found_by_every_filter(store: impl Store) {
             store.records(filter.clone()).await.unwrap().into_iter().map(|stored| stored.seq).collect();
         assert_eq!(found, *expected, "{what}");
     }
+    // Few records are looked through one by one; of many the same are found in another way.
+    let others = (0..10_500).map(|call| JournalRecord {
+        call,
+        principal: principal("others", ""),
+        ..JournalRecord::new(Kind::Breaker, 8_000, "z")
+    });
+    store.append(shared(others)).await.unwrap();
+    let between = JournalFilter { since_ms: Some(5_000), until_ms: Some(8_000), ..all() };
+    let cases = cases.iter().filter(|(_, filter, _)| {
+        filter.tool.is_some() || filter.outcome.is_some() || filter.user.is_some() || filter.tenant.is_some()
+    });
+    for (what, filter, expected) in cases.chain([&("between two times", between, &[3, 4][..])]) {
+        let found: Vec<u64> =
+            store.records(filter.clone()).await.unwrap().into_iter().map(|stored| stored.seq).collect();
+        assert_eq!(found, *expected, "{what}, among many");
+    }
 }
 
 pub(crate) async fn a_list_has_an_end_whatever_was_asked_for(store: impl Store) {
     let records: Vec<_> =
         (0..10_500).map(|call| JournalRecord { call, ..JournalRecord::new(Kind::Breaker, 1, "r") }).collect();
-    store.append(records).await.unwrap();
+    store.append(shared(records)).await.unwrap();
     let first = store.records(everything()).await.unwrap();
     assert_eq!(first.len(), 10_000);
     holds(store.anchor().await.unwrap(), &first);
@@ -299,21 +328,21 @@ pub(crate) async fn a_list_has_an_end_whatever_was_asked_for(store: impl Store) 
 
 pub(crate) async fn old_records_are_dropped_from_the_front_and_the_chain_holds(store: impl Store) {
     for call in 1..=4 {
-        store.begin(intent("r", call), None, 1).await.unwrap();
+        store.begin(intent("r", call).into(), None, 1).await.unwrap();
         if call != 3 {
-            store.finish(outcome("r", call, Outcome::Ok), None).await.unwrap();
+            store.finish(outcome("r", call, Outcome::Ok).into(), None).await.unwrap();
         }
     }
     for (before, dropped, left) in [(1_000, 0, 7), (1_002, 2, 5), (LATER, 2, 3), (LATER, 0, 3)] {
         assert_eq!(store.prune_journal(before).await.unwrap(), dropped, "before {before}");
         assert_eq!(verified(&store).await.len(), left, "before {before}: an open intent and what follows it stay");
     }
-    store.finish(outcome("r", 3, Outcome::Ok), None).await.unwrap();
+    store.finish(outcome("r", 3, Outcome::Ok).into(), None).await.unwrap();
     assert_eq!(store.prune_journal(LATER).await.unwrap(), 4);
     assert!(verified(&store).await.is_empty());
     let (seq, hash) = store.anchor().await.unwrap();
     assert_eq!(seq, 8);
-    store.append(vec![intent("r", 5)]).await.unwrap();
+    store.append(shared(vec![intent("r", 5)])).await.unwrap();
     let records = verified(&store).await;
     assert_eq!(records[0].seq, 9, "places go on");
     assert_ne!(hash, GENESIS);
@@ -322,7 +351,7 @@ pub(crate) async fn old_records_are_dropped_from_the_front_and_the_chain_holds(s
 
 pub(crate) async fn retention_takes_many_records(store: impl Store) {
     let records: Vec<_> = (0..5_001).map(|at| JournalRecord::new(Kind::Breaker, at, "r")).collect();
-    store.append(records).await.unwrap();
+    store.append(shared(records)).await.unwrap();
     assert_eq!(store.prune_journal(4_500).await.unwrap(), 4_500);
     assert_eq!(verified(&store).await.len(), 501);
 }
@@ -334,11 +363,11 @@ pub(crate) async fn racing_writers_make_one_chain_and_share_no_key<S: Store>(sto
         let mut started = Vec::new();
         for call in 0..15 {
             let key = format!("k{call}");
-            if store.begin(intent(&run, call), Some(claim(&key)), 1).await.unwrap() == Begun::Started {
+            if store.begin(intent(&run, call).into(), Some(claim(&key)), 1).await.unwrap() == Begun::Started {
                 started.push(call);
-                store.finish(outcome(&run, call, Outcome::Ok), Some(kept(&key, Some("{}")))).await.unwrap();
+                store.finish(outcome(&run, call, Outcome::Ok).into(), Some(kept(&key, Some("{}")))).await.unwrap();
             }
-            store.append(vec![JournalRecord::new(Kind::Breaker, 1, &*run); 2]).await.unwrap();
+            store.append(shared(vec![JournalRecord::new(Kind::Breaker, 1, &*run); 2])).await.unwrap();
         }
         started
     });
@@ -353,13 +382,13 @@ pub(crate) async fn racing_writers_make_one_chain_and_share_no_key<S: Store>(sto
 /// `stores` are one or two ways to the same content.
 pub(crate) async fn of_racing_recoveries_one_is_recorded<S: Store>(stores: &[S]) {
     for call in 0..10 {
-        stores[0].begin(intent("dead", call), None, 1).await.unwrap();
+        stores[0].begin(intent("dead", call).into(), None, 1).await.unwrap();
     }
     at_once(stores, 4, |store, _| async move {
         for left in store.unfinished(10).await.unwrap() {
             let call = left.record.call;
             let recovered = JournalRecord { kind: Kind::Recovered, ..outcome("dead", call, Outcome::Unknown) };
-            store.finish(recovered, None).await.unwrap();
+            store.finish(recovered.into(), None).await.unwrap();
         }
     });
     assert_eq!(verified(stores.last().unwrap()).await.len(), 20);

@@ -130,18 +130,18 @@ impl JournalStore for Disk {
 
     fn begin(
         &self,
-        intent: JournalRecord,
+        intent: Arc<JournalRecord>,
         claim: Option<Claim>,
         now_ms: u64,
     ) -> BoxFuture<'_, Result<Begun, StoreError>> {
         self.write(self.store.begin(intent, claim, now_ms))
     }
 
-    fn finish(&self, outcome: JournalRecord, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn finish(&self, outcome: Arc<JournalRecord>, claim: Option<ClaimResult>) -> BoxFuture<'_, Result<(), StoreError>> {
         self.write(self.store.finish(outcome, claim))
     }
 
-    fn append(&self, records: Vec<JournalRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn append(&self, records: Vec<Arc<JournalRecord>>) -> BoxFuture<'_, Result<(), StoreError>> {
         self.write(self.store.append(records))
     }
 
