@@ -16,6 +16,7 @@ fn what_is_wrong_is_named_with_its_place() {
     refused::<Call>(r#"{"arguments":{}}"#, "", "missing field `name`");
     refused::<Call>(r#"{"name":"a","name":"b"}"#, "", "duplicate field");
     refused::<Call>(r#"{"name":""}"#, "/name", "1 to 512 characters");
+    refused::<Call>(r#"{"name":" \u0085\ufeff "}"#, "/name", "it is empty");
     refused::<Call>(r#"{"name":"a","timeout_ms":0}"#, "/timeout_ms", "give 1 to");
     refused::<Call>(r#"{"name":"a","timeout_ms":1.5}"#, "/timeout_ms", "a whole number");
     refused::<Call>(r#"{"name":"a","scope":{"profil":"x"}}"#, "/scope/profil", "unknown field `profil`");

@@ -20,7 +20,8 @@ impl<const MAX: usize> Text<MAX> {
     /// The text, if it is within the bounds.
     pub fn new(text: impl Into<String>) -> Result<Self, String> {
         let text = text.into();
-        if text.chars().all(char::is_whitespace) {
+        // What `\s` is in the schema's pattern, and the one that Unicode has beside.
+        if text.chars().all(|letter| letter.is_whitespace() || letter == '\u{feff}') {
             Err(format!("it is empty; give 1 to {MAX} characters"))
         } else if text.chars().nth(MAX).is_some() {
             Err(format!("it is too long; give 1 to {MAX} characters"))
@@ -59,7 +60,7 @@ impl<const MAX: usize> JsonSchema for Text<MAX> {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "minLength": 1, "maxLength": MAX, "pattern": "\\S"})
+        json_schema!({"type": "string", "minLength": 1, "maxLength": MAX, "pattern": "[^\\s\\u0085]"})
     }
 }
 

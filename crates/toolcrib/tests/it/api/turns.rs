@@ -123,9 +123,8 @@ fn what_is_no_response_is_a_problem() {
         "Overloaded",
     );
     check("mcp", json!({}), "provider");
-    let uses: Vec<Value> =
-        (0..200).map(|n| json!({"type": "tool_use", "id": format!("i{n}"), "name": "x", "input": {}})).collect();
-    check("anthropic", json!({"role": "assistant", "content": uses}), "more than");
+    let uses = vec![json!({"functionCall": {"name": "x"}}); 129];
+    check("gemini", json!({"candidates": [{"content": {"role": "model", "parts": uses}}]}), "more than");
     let unread = api.of(ANN, "POST", "/v1/turns", r#"{"target":"anthropic"}"#);
     assert_eq!((unread.status, error_code(&unread).as_str()), (400, "not_read"));
 }
