@@ -98,5 +98,6 @@ impl Vectors {
     }
 }
 
-#[cfg(all(test, feature = "dense"))]
+#[cfg(test)]
+#[cfg(feature = "dense")]
 mod tests;

@@ -156,7 +156,9 @@ impl Lexical {
             names.learn_labels(&stock.lexicon().vocabulary);
             let dense = stock.table().filter(|_| dense).map(|_| {
                 let mut vectors = Vectors::with_capacity(documents.len());
-                documents.iter().for_each(|document| vectors.push(&document.vector));
+                for document in &documents {
+                    vectors.push(&document.vector);
+                }
                 vectors
             });
             (names, dense)

@@ -289,7 +289,9 @@ impl Plan {
             let weight = 1.0 + f32::from(word.count).ln();
             for (at, sum) in sums.iter_mut().enumerate() {
                 if at == 0 || word.clauses & 1 << (at - 1) != 0 {
-                    tokens.iter().for_each(|&token| sum.add_token(table, token, weight));
+                    for &token in &tokens {
+                        sum.add_token(table, token, weight);
+                    }
                 }
             }
         }

@@ -20,7 +20,7 @@ pub(super) struct Postings {
     count: usize,
     /// Postings of term `t` are `term_starts[t]..term_starts[t + 1]`, by ascending document.
     term_starts: Vec<u32>,
-    postings: Vec<Posting>,
+    of_terms: Vec<Posting>,
     /// The same for terms in names.
     name_starts: Vec<u32>,
     name_documents: Vec<u32>,
@@ -56,7 +56,7 @@ impl Postings {
             }
         }
         let size = |starts: &[u32]| starts.last().copied().unwrap_or(0) as usize;
-        let mut postings = vec![Posting::default(); size(&term_starts)];
+        let mut of_terms = vec![Posting::default(); size(&term_starts)];
         let mut name_documents = vec![0; size(&name_starts)];
         let mut name_scale = Vec::with_capacity(all.len());
         for (number, document) in (0u32..).zip(all) {
@@ -64,7 +64,7 @@ impl Postings {
             for entry in &document.entries {
                 let term = entry.term as usize;
                 let slot = &mut term_starts[term + 1];
-                postings[*slot as usize] = Posting { document: number, steps: entry.steps() };
+                of_terms[*slot as usize] = Posting { document: number, steps: entry.steps() };
                 *slot += 1;
                 if entry.is_in_name() {
                     let slot = &mut name_starts[term + 1];
@@ -75,7 +75,7 @@ impl Postings {
             }
             name_scale.push(if names > 0 { RARITY_STEPS / names as f32 } else { 0.0 });
         }
-        Self { count: all.len(), term_starts, postings, name_starts, name_documents, idf, name_scale }
+        Self { count: all.len(), term_starts, of_terms, name_starts, name_documents, idf, name_scale }
     }
 
     /// Number of documents.
@@ -93,7 +93,7 @@ impl Postings {
 
     /// Documents that hold the term, and what it is worth in each.
     pub(super) fn of(&self, term: TermId) -> &[Posting] {
-        &self.postings[Self::range(&self.term_starts, term)]
+        &self.of_terms[Self::range(&self.term_starts, term)]
     }
 
     /// Documents whose names hold the term.

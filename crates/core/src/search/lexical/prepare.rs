@@ -254,7 +254,9 @@ fn read(
             let term = words.see(token, |table, tokens| {
                 // A split word's whole is about something of its own only where it has a vector of its own.
                 if field.about() > 0.0 && (kind == TokenKind::Plain || tokens.len() == 1) {
-                    tokens.iter().for_each(|&token| sum.add_token(table, token, 1.0));
+                    for &token in tokens {
+                        sum.add_token(table, token, 1.0);
+                    }
                 }
             });
             if term == STOP || length.is_full() {

@@ -183,7 +183,9 @@ impl Stock {
             terms
         };
         for ((documents, _), terms) in parts.iter_mut().zip(&terms) {
-            documents.iter_mut().for_each(|document| document.settle(terms));
+            for document in documents {
+                document.settle(terms);
+            }
         }
         parts.into_iter().flat_map(|(documents, _)| documents).collect()
     }
