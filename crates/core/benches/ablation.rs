@@ -14,6 +14,9 @@ use toolcrib_core::{
 /// Most queries of one set: a table needs no more, and all variants take the same.
 const MAX_QUERIES: usize = 600;
 
+/// What is taken from a document.
+type Change = fn(&mut Document);
+
 struct Set {
     name: String,
     documents: Vec<Document>,
@@ -61,7 +64,7 @@ fn main() {
     let sets = read(Path::new(&folder));
     let names: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
     println!("| | {} | mean | points |\n|---|{}---|---|", names.join(" | "), "---|".repeat(sets.len()));
-    let indexes = |kind: RankerKind, change: fn(&mut Document)| -> Vec<Index> {
+    let indexes = |kind: RankerKind, change: Change| -> Vec<Index> {
         let build = |set: &Set| {
             let mut documents = set.documents.clone();
             documents.iter_mut().for_each(change);
@@ -89,7 +92,7 @@ fn main() {
         row(&format!("without {}", part.as_str()), &measure(&built, without), Some(full));
     }
     row("handing out filler", &measure(&built, Options { answerable_only: false, ..options }), Some(full));
-    let changes: [(&str, fn(&mut Document)); 4] = [
+    let changes: [(&str, Change); 4] = [
         ("without descriptions of parameters", |document| {
             for parameter in &mut document.parameters {
                 parameter.description.clear();
