@@ -10,7 +10,7 @@ use crate::{
     bridge::{self, Card, Directory},
     disclosure::{self, Disclosure, Entry, Options, Placement, Settings},
     name::{Assignment, NameLoser, NameMap, NameSettings, assign},
-    search::{Document, Index, Parameter, RankerKind},
+    search::{self, Document, Index, Parameter, RankerKind, Shelf},
     select::{Policy, Removed, SelectError, select},
     selector::Selector,
 };
@@ -122,15 +122,37 @@ impl ToolSet {
 
     /// Builds the search index over the reachable tools; hits refer to positions in [`ToolSet::tools`].
     pub fn build_index(&self) -> Index {
-        let documents: Vec<Document> = self
-            .assignment
-            .map
-            .iter()
-            .zip(&self.assignment.tools)
-            .zip(&self.summaries)
-            .map(|(((name, _), tool), summary)| document(name, tool, summary.as_deref()))
-            .collect();
-        Index::build(self.ranker, &documents)
+        self.build_index_from(&Shelf::default())
+    }
+
+    /// The same with what `shelf` knows already of the tools, whoever else may see them: documents are shared, what is
+    /// counted over documents is not.
+    pub fn build_index_from(&self, shelf: &Shelf) -> Index {
+        let mut last: Option<(&str, ContentHash)> = None;
+        let mut keys = Vec::with_capacity(self.assignment.tools.len());
+        let mut bytes = Vec::new();
+        for (((name, _), tool), summary) in self.assignment.map.iter().zip(&self.assignment.tools).zip(&self.summaries)
+        {
+            let summary = summary.as_deref().unwrap_or_default();
+            let of_summary = match last {
+                Some((text, hash)) if text == summary => hash,
+                _ => ContentHash::of_bytes(summary.as_bytes()),
+            };
+            last = Some((summary, of_summary));
+            bytes.clear();
+            bytes.extend_from_slice(tool.hash().as_bytes());
+            bytes.extend_from_slice(of_summary.as_bytes());
+            for text in [name, tool.source().group()].into_iter().chain(tool.tags().iter().map(String::as_str)) {
+                bytes.extend_from_slice(text.as_bytes());
+                bytes.push(0xff);
+            }
+            keys.push(ContentHash::of_bytes(&bytes));
+        }
+        let document = |at: usize| {
+            document(self.assignment.map.name(at), &self.assignment.tools[at], self.summaries[at].as_deref())
+        };
+        let key = |at: usize| keys[at];
+        Index::build_from(self.ranker, shelf, &search::Corpus { len: keys.len(), key: &key, document: &document })
     }
 }
 

@@ -6,18 +6,20 @@
 //! which the documents were given ([`RankerKind::Bm25`] alone keeps that order for equal scores, as its model does).
 //!
 //! - [`bm25`] is the reference algorithm, bit for bit in its rules, over an inverted index.
-//! - [`lexical`] is the default: fields, stemming, synonyms, misspellings, clauses, servers, exact names, and an empty
-//!   answer when the catalog holds nothing that the query is about.
+//! - [`lexical`] is ours: fields, stemming, synonyms, misspellings, clauses, servers, exact names, and an empty answer when
+//!   the catalog holds nothing that the query is about. As `hybrid`, the default, it also compares what the query and each
+//!   document are about, by a table of token vectors ([`dense`]); as `lexical` it does without.
 
 use std::{fmt, str::FromStr};
 
 pub mod bm25;
+mod dense;
 mod document;
 pub mod lexical;
 mod topk;
 
 pub use document::{Document, Parameter};
-pub use lexical::{Evidence, Explanation, Field, Lexical, Match, NameMatch, Options};
+pub use lexical::{Corpus, Evidence, Explanation, Field, Lexical, Match, NameMatch, Options, Part, Parts, Shelf};
 
 /// Most characters of a query that are read; the rest is ignored.
 pub const MAX_QUERY_CHARS: usize = 2_000;
@@ -82,15 +84,39 @@ pub fn merge_by_rank(answers: &[Vec<Hit>], limit: usize) -> Vec<Hit> {
 pub enum RankerKind {
     /// The reference algorithm ([`bm25`]).
     Bm25,
-    /// The default ([`lexical`]).
-    #[default]
+    /// Words alone ([`lexical`]).
+    #[cfg_attr(not(feature = "dense"), default)]
     Lexical,
+    /// Words, and what the text is about as a whole. The default.
+    #[cfg(feature = "dense")]
+    #[default]
+    Hybrid,
+}
+
+impl RankerKind {
+    /// Those that this build has.
+    pub const ALL: &'static [Self] = &[
+        Self::Bm25,
+        Self::Lexical,
+        #[cfg(feature = "dense")]
+        Self::Hybrid,
+    ];
+
+    fn is_dense(self) -> bool {
+        !matches!(self, Self::Bm25 | Self::Lexical)
+    }
 }
 
 /// A ranker name that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown ranker `{0}`: use `lexical` or `bm25`")]
+#[error("unknown ranker `{0}`: use {ranker_names}", ranker_names = NAMES)]
 pub struct UnknownRanker(pub String);
+
+const NAMES: &str = if cfg!(feature = "dense") {
+    "`hybrid`, `lexical` or `bm25`"
+} else {
+    "`lexical` or `bm25`; this build has no `hybrid`"
+};
 
 impl FromStr for RankerKind {
     type Err = UnknownRanker;
@@ -99,6 +125,8 @@ impl FromStr for RankerKind {
         match text.trim().to_ascii_lowercase().as_str() {
             "bm25" => Ok(Self::Bm25),
             "lexical" => Ok(Self::Lexical),
+            #[cfg(feature = "dense")]
+            "hybrid" => Ok(Self::Hybrid),
             _ => Err(UnknownRanker(text.chars().take(64).collect())),
         }
     }
@@ -109,6 +137,8 @@ impl fmt::Display for RankerKind {
         f.write_str(match self {
             Self::Bm25 => "bm25",
             Self::Lexical => "lexical",
+            #[cfg(feature = "dense")]
+            Self::Hybrid => "hybrid",
         })
     }
 }
@@ -118,7 +148,7 @@ impl fmt::Display for RankerKind {
 pub enum Index {
     /// The reference algorithm.
     Bm25(bm25::Bm25),
-    /// The default.
+    /// Ours, with or without dense evidence.
     Lexical(Box<Lexical>),
 }
 
@@ -128,6 +158,19 @@ impl Index {
         match kind {
             RankerKind::Bm25 => Self::Bm25(bm25::Bm25::build(documents)),
             RankerKind::Lexical => Self::Lexical(Box::new(Lexical::build(documents))),
+            #[cfg(feature = "dense")]
+            RankerKind::Hybrid => Self::Lexical(Box::new(Lexical::build_hybrid(documents))),
+        }
+    }
+
+    /// The same over documents of which `shelf` may know many already; hits name them by their position in `corpus`.
+    pub fn build_from(kind: RankerKind, shelf: &Shelf, corpus: &Corpus<'_>) -> Self {
+        match kind {
+            RankerKind::Bm25 => {
+                let documents: Vec<Document> = (0..corpus.len).map(corpus.document).collect();
+                Self::Bm25(bm25::Bm25::build(&documents))
+            }
+            kind => Self::Lexical(Box::new(Lexical::build_from(shelf, corpus, kind.is_dense()))),
         }
     }
 
@@ -135,11 +178,13 @@ impl Index {
     pub fn kind(&self) -> RankerKind {
         match self {
             Self::Bm25(_) => RankerKind::Bm25,
+            #[cfg(feature = "dense")]
+            Self::Lexical(lexical) if lexical.is_hybrid() => RankerKind::Hybrid,
             Self::Lexical(_) => RankerKind::Lexical,
         }
     }
 
-    /// The default ranker with everything that only it can do (filters, paging, server hints, explanations).
+    /// Our ranker with everything that only it can do (filters, paging, server hints, explanations).
     pub fn lexical(&self) -> Option<&Lexical> {
         match self {
             Self::Lexical(lexical) => Some(lexical),

@@ -10,7 +10,7 @@ use serde_json::{Value, value::RawValue};
 use toolcrib_core::{
     Catalog, ContentHash, Scope, Source,
     assemble::{ToolSet, assemble},
-    search::Index,
+    search::{Index, Shelf},
     select::SelectError,
 };
 
@@ -18,6 +18,8 @@ use crate::settings::EngineSettings;
 
 /// Most views kept at a time; the one unused for longest makes room.
 const MAX_VIEWS: usize = 64;
+/// Most threads that read tools for an index.
+const MAX_INDEX_THREADS: usize = 8;
 
 /// A scope's tool set and the index over exactly the tools in it: policy comes before ranking statistics, so a
 /// restricted scope neither finds nor is skewed by others' tools.
@@ -25,6 +27,7 @@ pub struct View {
     /// The assembled set.
     pub set: ToolSet,
     index: OnceLock<Index>,
+    shelf: Arc<Shelf>,
     rendered: OnceLock<Arc<[Arc<RawValue>]>>,
     // Sources that the scope may know of: those with a reachable tool, and those that have none at all yet.
     known: BTreeSet<Source>,
@@ -47,7 +50,7 @@ impl View {
 
     /// The search index, built at first use.
     pub fn index(&self) -> &Index {
-        self.index.get_or_init(|| self.set.build_index())
+        self.index.get_or_init(|| self.set.build_index_from(&self.shelf))
     }
 }
 
@@ -58,10 +61,18 @@ struct Key {
     catalog: ContentHash,
 }
 
-#[derive(Default)]
 pub(crate) struct ViewCache {
+    // What all views' indexes share: each tool is read once.
+    shelf: Arc<Shelf>,
     // Most recently used last. Small enough that a scan beats a map.
     views: Mutex<Vec<(Key, Arc<View>)>>,
+}
+
+impl Default for ViewCache {
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self { shelf: Arc::new(Shelf::new(threads.min(MAX_INDEX_THREADS))), views: Mutex::default() }
+    }
 }
 
 impl ViewCache {
@@ -87,7 +98,8 @@ impl ViewCache {
         let reachable = set.tools().iter().map(|tool| tool.source());
         let silent = catalog.sources().iter().filter(|(_, entry)| entry.tools.is_empty()).map(|(source, _)| source);
         let known = reachable.chain(silent).cloned().collect();
-        let view = Arc::new(View { set, index: OnceLock::new(), rendered: OnceLock::new(), known });
+        let view =
+            Arc::new(View { set, index: OnceLock::new(), shelf: self.shelf.clone(), rendered: OnceLock::new(), known });
         let key = Key { scope: scope.clone(), settings_epoch, catalog: catalog.hash() };
         let mut views = self.views.lock();
         // Views of the same scope over an older catalog or older settings will not be asked for again.

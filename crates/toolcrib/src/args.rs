@@ -355,7 +355,7 @@ pub(crate) struct EvalArgs {
     /// The queries and which tools answer them, JSONL.
     #[arg(long, value_name = "FILE")]
     pub(crate) queries: PathBuf,
-    /// The ranker to measure: lexical or bm25. Default: lexical.
+    /// The ranker to measure: hybrid, lexical or bm25. Default: hybrid.
     #[arg(long, value_name = "NAME", value_parser = ranker)]
     pub(crate) ranker: Option<RankerKind>,
     /// Measure two rankers and test, query by query, how B differs from A.
@@ -370,13 +370,7 @@ pub(crate) struct EvalArgs {
 }
 
 fn ranker(name: &str) -> Result<RankerKind, String> {
-    name.parse().map_err(|error: toolcrib_core::search::UnknownRanker| {
-        if name.trim().eq_ignore_ascii_case("hybrid") {
-            "this version has no hybrid ranker: use `lexical` or `bm25`".to_owned()
-        } else {
-            error.to_string()
-        }
-    })
+    name.parse().map_err(|error: toolcrib_core::search::UnknownRanker| error.to_string())
 }
 
 /// `import`.

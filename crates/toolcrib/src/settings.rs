@@ -99,6 +99,7 @@ pub(crate) fn engine(
         defer: selectors(&config.disclosure.defer, "disclosure.defer", loaded)?,
         context_length: config.disclosure.context_length,
         ranker: match config.disclosure.ranker {
+            model::Ranker::Hybrid => RankerKind::default(),
             model::Ranker::Lexical => RankerKind::Lexical,
             model::Ranker::Bm25 => RankerKind::Bm25,
         },

@@ -11,8 +11,10 @@ use crate::Diagnostic;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ranker {
-    /// Fields, stems, typo tolerance, and nothing when nothing fits.
+    /// As `lexical`, and by what the texts are about (in a build without token vectors: `lexical`).
     #[default]
+    Hybrid,
+    /// Fields, stems, typo tolerance, and nothing when nothing fits.
     Lexical,
     /// The plain reference ranking.
     Bm25,
@@ -65,7 +67,7 @@ impl Default for DisclosureConfig {
             listing_floor_tokens: 600,
             always: Vec::new(),
             defer: Vec::new(),
-            ranker: Ranker::Lexical,
+            ranker: Ranker::Hybrid,
             context_length: None,
         }
     }

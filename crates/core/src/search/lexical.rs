@@ -1,9 +1,10 @@
 //! The default ranker (`retrieval.md` §5–6, with what its parts gained there).
 //!
 //! - `tokenize`, `vocabulary`: words of identifiers and prose, of any script, stemmed.
-//! - `postings`, `fields`: what each word is worth in each document, by weighted fields.
+//! - `prepare`, `fields`: what each word is worth in a document, by weighted fields, and what the document is about;
+//!   `shelf`, `lexicon`: what indexes share of that; `postings`: which documents hold a word.
 //! - `request`: the query's form; `plan`, `synonyms`, `translations`, `typo`, `clauses`: from its words to terms.
-//! - `score`: sums, name coverage, clause evidence, server evidence.
+//! - `score`: sums, name coverage, clause evidence, server evidence; `fuse`: with what the query is about as a whole.
 //! - `names`: exact names first, server labels; `answer`: an empty answer rather than filler, and explanations.
 //!
 //! Equal scores go by name. The documents' order does not matter.
@@ -11,20 +12,26 @@
 use std::{
     cmp::Ordering,
     fmt,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{Document, Hit, Ranker, topk::TopK};
+use super::{Document, Hit, Ranker, dense::Vectors, topk::TopK};
+use crate::ContentHash;
 
 mod answer;
 mod clauses;
 mod fields;
+mod fuse;
+mod lexicon;
 mod names;
+mod parts;
 mod plan;
 mod postings;
+mod prepare;
 mod products;
 mod request;
 mod score;
+mod shelf;
 mod stop;
 mod synonyms;
 mod tokenize;
@@ -36,17 +43,18 @@ mod vocabulary;
 use answer::Information;
 pub use answer::{Explanation, Match};
 pub use fields::Field;
+use lexicon::Lexicon;
 pub use names::NameMatch;
 use names::Names;
+pub use parts::{Part, Parts};
 pub use plan::Evidence;
-use plan::Plan;
+use plan::{Context, Plan};
 use postings::Postings;
+use prepare::Prepared;
 use request::Request;
 use score::Scratch;
-use synonyms::Synonyms;
-use translations::Translations;
-use typo::NearWords;
-use vocabulary::Vocabulary;
+use shelf::Stock;
+pub use shelf::{Corpus, Shelf};
 
 /// Most scratch spaces kept for reuse.
 const MAX_SPARE: usize = 8;
@@ -66,11 +74,13 @@ pub struct Options<'a> {
     pub keep: Option<&'a dyn Fn(usize) -> bool>,
     /// Whether a query that no document answers gets an empty answer instead of the nearest documents. Default true.
     pub answerable_only: bool,
+    /// Parts of the ranking that are left out, to see what they contribute. Default none.
+    pub without: Parts,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { limit: 5, offset: 0, server_hint: "", keep: None, answerable_only: true }
+        Self { limit: 5, offset: 0, server_hint: "", keep: None, answerable_only: true, without: Parts::NONE }
     }
 }
 
@@ -81,6 +91,7 @@ impl fmt::Debug for Options<'_> {
             .field("offset", &self.offset)
             .field("server_hint", &self.server_hint)
             .field("answerable_only", &self.answerable_only)
+            .field("without", &self.without)
             .finish_non_exhaustive()
     }
 }
@@ -88,14 +99,15 @@ impl fmt::Debug for Options<'_> {
 /// The default ranker's index.
 #[derive(Debug)]
 pub struct Lexical {
-    vocabulary: Vocabulary,
+    /// Words, shared with other indexes.
+    stock: Arc<Stock>,
+    /// The documents by internal number: in order of (server, name), so that a server is a range.
+    documents: Vec<Arc<Prepared>>,
     postings: Postings,
-    synonyms: Synonyms,
-    translations: Translations,
-    near: NearWords,
     names: Names,
-    /// Position in the documents given, by internal number. Internally documents are in order of (server, name), so that a
-    /// server is a range.
+    /// What each document is about; `None` in an index without dense evidence.
+    dense: Option<Vectors>,
+    /// Position in the documents given, by internal number.
     given: Vec<u32>,
     /// Place among all names in order, by internal number, and the reverse.
     place: Vec<u32>,
@@ -104,37 +116,60 @@ pub struct Lexical {
 }
 
 impl Lexical {
-    /// Indexes the documents. Those without a name are left out.
+    /// Indexes the documents, without dense evidence. Those without a name are left out.
     pub fn build(documents: &[Document]) -> Self {
-        let at = |index: u32| &documents[index as usize];
-        let mut given: Vec<u32> = (0..documents.len() as u32).filter(|&index| !at(index).name.is_empty()).collect();
-        given.sort_unstable_by_key(|&index| (&at(index).server, &at(index).name, index));
-        let mut by_place: Vec<u32> = (0..given.len() as u32).collect();
-        by_place.sort_unstable_by_key(|&number| (&at(given[number as usize]).name, number));
+        Self::build_alone(documents, false)
+    }
+
+    /// The same with dense evidence, if this build has it.
+    pub fn build_hybrid(documents: &[Document]) -> Self {
+        Self::build_alone(documents, true)
+    }
+
+    fn build_alone(documents: &[Document], dense: bool) -> Self {
+        let key = |at: usize| ContentHash::of_bytes(&at.to_le_bytes());
+        let document = |at: usize| documents[at].clone();
+        let corpus = Corpus { len: documents.len(), key: &key, document: &document };
+        Self::build_from(&Shelf::default(), &corpus, dense)
+    }
+
+    /// Indexes the documents of a corpus, of which the shelf may know many already. `dense`: with dense evidence, if this
+    /// build has it. The result answers just like one that was built from nothing.
+    pub fn build_from(shelf: &Shelf, corpus: &Corpus<'_>, dense: bool) -> Self {
+        let (stock, all) = shelf.take(corpus);
+        let mut order: Vec<(&str, &str, u32)> = (0u32..).zip(&all).map(|(at, d)| (&*d.server, &*d.name, at)).collect();
+        order.retain(|(_, name, _)| !name.is_empty());
+        order.sort_unstable();
+        let given: Vec<u32> = order.iter().map(|(.., at)| *at).collect();
+        let documents: Vec<Arc<Prepared>> = given.iter().map(|&at| Arc::clone(&all[at as usize])).collect();
+        let mut by_name: Vec<(&str, u32)> = order.iter().map(|(_, name, _)| *name).zip(0u32..).collect();
+        by_name.sort_unstable();
+        let by_place: Vec<u32> = by_name.iter().map(|(_, number)| *number).collect();
         let mut place = vec![0; given.len()];
         for (number, &document) in by_place.iter().enumerate() {
             place[document as usize] = number as u32;
         }
-        let ordered = || given.iter().map(|&index| at(index));
-        let mut vocabulary = Vocabulary::new();
-        let postings = Postings::build(ordered(), &mut vocabulary);
-        let synonyms = Synonyms::new(&vocabulary);
-        let translations = Translations::new(&vocabulary);
-        let near = NearWords::new(&vocabulary);
-        let mut names = Names::new(ordered());
-        names.learn_labels(&vocabulary);
-        Self {
-            vocabulary,
-            postings,
-            synonyms,
-            translations,
-            near,
-            names,
-            given,
-            place,
-            by_place,
-            spare: Mutex::default(),
-        }
+        let terms = stock.lexicon().vocabulary.term_count();
+        let read_postings = || Postings::build(&documents, terms);
+        let read_rest = || {
+            let mut names = Names::new(&documents);
+            names.learn_labels(&stock.lexicon().vocabulary);
+            let dense = stock.table().filter(|_| dense).map(|_| {
+                let mut vectors = Vectors::with_capacity(documents.len());
+                for document in &documents {
+                    vectors.push(&document.vector);
+                }
+                vectors
+            });
+            (names, dense)
+        };
+        let (postings, (names, dense)) = shelf.join(documents.len(), read_postings, read_rest);
+        Self { stock, documents, postings, names, dense, given, place, by_place, spare: Mutex::default() }
+    }
+
+    /// Whether this index has dense evidence.
+    pub fn is_hybrid(&self) -> bool {
+        self.dense.is_some()
     }
 
     /// Searches with everything that can be said beside the query.
@@ -147,12 +182,13 @@ impl Lexical {
         if let Some(names) = &request.selected {
             return page(self.select(names, options), options);
         }
+        let lexicon = self.stock.lexicon();
         let mut scratch = self.take_scratch();
-        let mut hits = self.find(&request, options, wanted, &mut scratch);
+        let mut hits = self.find(&request, options, wanted, &lexicon, &mut scratch);
         if hits.is_empty() && request.servers.is_some() {
             // What looked like a server's label may just have been the first words.
             let whole = Request { servers: None, text: super::bounded(query).trim(), ..request };
-            hits = self.find(&whole, options, wanted, &mut scratch);
+            hits = self.find(&whole, options, wanted, &lexicon, &mut scratch);
         }
         self.give_back(scratch);
         page(hits, options)
@@ -163,33 +199,38 @@ impl Lexical {
     pub fn explain(&self, query: &str, index: usize) -> Option<Explanation> {
         let document = self.given.iter().position(|&given| given as usize == index)? as u32;
         let request = Request::parse(query, self);
+        let lexicon = self.stock.lexicon();
+        let context = Context { index: self, lexicon: &lexicon, without: Parts::NONE };
         let mut scratch = self.take_scratch();
-        let plan = Plan::new(request.text, "", self, &mut scratch.slots);
-        scratch.score(&plan, self);
+        let plan = Plan::new(request.text, "", context, &mut scratch.slots);
+        scratch.score(&plan, Parts::NONE, self);
         let score = scratch.scores[document as usize];
         scratch.add_server_mentions(&plan, self);
         scratch.add_server_evidence(self);
         let server = scratch.scores[document as usize] - score;
-        self.give_back(scratch);
-        let named = self.names.find(request.text).into_iter().find(|(_, other)| *other == document);
+        scratch.compare(&plan, self);
+        let similarity = scratch.cosines.get(document as usize).copied();
+        scratch.fuse(&plan);
+        let found = scratch.scores[document as usize] > 0.0;
+        let named = self.names.find(request.text, &self.documents).into_iter().find(|(_, other)| *other == document);
         let selected =
             request.selected.iter().flatten().find_map(|name| self.resolve(name).map(|at| (NameMatch::Exact, at)));
         let name = named.or(selected.filter(|(_, at)| *at == document)).map(|(quality, _)| quality);
-        if score == 0.0 && name.is_none() {
-            return None;
-        }
         let information = Information::of(&plan, self);
-        Some(Explanation {
+        let explanation = (found || name.is_some()).then(|| Explanation {
             index,
             score,
-            matches: answer::matches(&plan, document, self),
+            matches: answer::matches(&plan, document, self, &lexicon.vocabulary),
             name_coverage: answer::name_coverage(&plan, document, self),
+            similarity,
             answered: information.share(&plan, document, self),
             answered_floor: information.floor(),
-            answers: information.answered_by(&plan, document, self),
+            answers: information.answered_by(&plan, document, similarity, self),
             server,
             name,
-        })
+        });
+        self.give_back(scratch);
+        explanation
     }
 
     /// The named documents, in the order of the names; names that mean none or several are passed over.
@@ -206,14 +247,21 @@ impl Lexical {
 
     /// The document of that name: the exact one, else the only one that it can mean.
     fn resolve(&self, name: &str) -> Option<u32> {
-        match self.names.find(name)[..] {
+        match self.names.find(name, &self.documents)[..] {
             [(NameMatch::Exact, document), ..] | [(_, document)] => Some(document),
             [(best, document), (next, _), ..] if best > next => Some(document),
             _ => None,
         }
     }
 
-    fn find(&self, request: &Request<'_>, options: &Options<'_>, wanted: usize, scratch: &mut Scratch) -> Vec<Hit> {
+    fn find(
+        &self,
+        request: &Request<'_>,
+        options: &Options<'_>,
+        wanted: usize,
+        lexicon: &Lexicon,
+        scratch: &mut Scratch,
+    ) -> Vec<Hit> {
         let within = |document: u32| {
             let servers = request.servers.as_ref();
             servers.is_none_or(|servers| {
@@ -227,9 +275,19 @@ impl Lexical {
             let all = (0..self.given.len() as u32).filter(|&document| within(document) && keep(document));
             return all.take(wanted).map(|document| hit(document, PART_OF_NAME_SCORE)).collect();
         }
-        let plan = Plan::new(request.text, options.server_hint, self, &mut scratch.slots);
-        let required: Vec<_> = request.required.iter().map(|word| Plan::terms_of(word, self)).collect();
-        scratch.score(&plan, self);
+        let without = options.without;
+        let context = Context { index: self, lexicon, without };
+        let plan = Plan::new(request.text, options.server_hint, context, &mut scratch.slots);
+        let required: Vec<_> = request.required.iter().map(|word| Plan::terms_of(word, context)).collect();
+        scratch.score(&plan, without, self);
+        if !without.has(Part::ServerMentions) {
+            scratch.add_server_mentions(&plan, self);
+        }
+        if !without.has(Part::ServerEvidence) {
+            scratch.add_server_evidence(self);
+        }
+        scratch.compare(&plan, self);
+        scratch.fuse(&plan);
         scratch.require(&required, self);
         if let Some(servers) = &request.servers {
             scratch.stay_in(servers, self);
@@ -238,17 +296,15 @@ impl Lexical {
             let unwanted = (0..).zip(&mut scratch.scores).filter(|(document, score)| **score > 0.0 && !keep(*document));
             unwanted.for_each(|(_, score)| *score = 0.0);
         }
-        scratch.add_server_mentions(&plan, self);
-        scratch.add_server_evidence(self);
 
-        let mut named = self.names.find(request.text);
+        let mut named = self.names.find(request.text, &self.documents);
         named.retain(|(_, document)| within(*document) && keep(*document));
         let mut best = self.best(&scratch.scores, wanted.max(answer::CANDIDATES).saturating_add(named.len()));
-        if named.is_empty() && options.answerable_only && !self.answers(&plan, &best) {
+        if named.is_empty() && options.answerable_only && !self.answers(&plan, &best, &scratch.cosines) {
             best.clear();
         }
         if named.is_empty() && best.is_empty() && plan.finds_nothing() && required.is_empty() {
-            let parts = self.names.containing(request.text).into_iter();
+            let parts = Names::containing(request.text, &self.documents).into_iter();
             let parts = parts.filter(|&document| within(document) && keep(document)).take(wanted);
             return parts.map(|document| hit(document, PART_OF_NAME_SCORE)).collect();
         }
@@ -286,9 +342,11 @@ impl Lexical {
     }
 
     /// Whether one of the best documents holds enough of what the query is about.
-    fn answers(&self, plan: &Plan, best: &[(u32, f64)]) -> bool {
+    fn answers(&self, plan: &Plan, best: &[(u32, f64)], cosines: &[f32]) -> bool {
         let information = Information::of(plan, self);
-        best.iter().take(answer::CANDIDATES).any(|&(document, _)| information.answered_by(plan, document, self))
+        best.iter().take(answer::CANDIDATES).any(|&(document, _)| {
+            information.answered_by(plan, document, cosines.get(document as usize).copied(), self)
+        })
     }
 
     fn take_scratch(&self) -> Scratch {

@@ -46,7 +46,7 @@ pub(crate) async fn run(args: SearchArgs) -> anyhow::Result<Exit> {
         print::table(&["SCORE", "NAME", "DESCRIPTION"], rows);
     }
     if args.explain && world.view()?.index().lexical().is_none() {
-        print::note("The bm25 ranker gives no reasons; disclosure.ranker = \"lexical\" does.");
+        print::note("The bm25 ranker gives no reasons; disclosure.ranker = \"hybrid\" does.");
     }
     world.warn_about_sources();
     world.stop().await;

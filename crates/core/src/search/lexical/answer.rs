@@ -4,7 +4,8 @@ use super::{
     Lexical, NameMatch,
     fields::Field,
     plan::{Evidence, Plan},
-    postings::Entry,
+    prepare::Entry,
+    vocabulary::Vocabulary,
 };
 
 /// Share of a known word's information that a document gives which holds it by this evidence.
@@ -35,6 +36,12 @@ const CLAUSES_LENIENCY: f32 = 0.7;
 const WELL_NAMED: f32 = 0.7;
 /// What is demanded of a well named document.
 const WELL_NAMED_LENIENCY: f32 = 0.6;
+/// How near a document must be to what the query is about for less to be demanded of it.
+const NEAR: f32 = 0.37;
+/// How near it must be for the least to be demanded.
+const SAME: f32 = 0.65;
+/// Share of the demand that is dropped then.
+const NEAR_LENIENCY: f32 = 0.8;
 /// What the absence of a product counts that the catalog lacks altogether.
 const PRODUCT_ABSENCE: f32 = 1.5;
 /// What the absence of a likely value counts.
@@ -51,11 +58,18 @@ pub(super) struct Information {
     count: usize,
     /// Multiplies the floor.
     leniency: f32,
+    /// Whether it names a widely known service that the catalog never mentions.
+    missing_product: bool,
 }
 
 impl Information {
     pub(super) fn of(plan: &Plan, index: &Lexical) -> Self {
-        let mut information = Self { words: Vec::with_capacity(plan.words.len()), count: 0, leniency: 1.0 };
+        let mut information = Self {
+            words: Vec::with_capacity(plan.words.len()),
+            count: 0,
+            leniency: 1.0,
+            missing_product: plan.words.iter().any(|word| word.missing_product),
+        };
         let (values, words): (Vec<_>, Vec<_>) =
             plan.words.iter().filter(|word| !word.joined).partition(|word| word.value);
         information.count = words.len() + values.len().div_ceil(2);
@@ -81,7 +95,7 @@ impl Information {
         let weak = Field::ParameterName.bit() | Field::ParameterText.bit() | Field::ServerSummary.bit();
         let mut best = vec![0.0f32; self.words.len()];
         for term in &plan.terms {
-            let Some(entry) = index.postings.entry(document, term.term) else { continue };
+            let Some(entry) = index.documents[document as usize].entry(term.term) else { continue };
             let place = if entry.fields & !weak == 0 { WEAK_FIELD } else { 1.0 };
             let best = &mut best[term.word as usize];
             *best = best.max(place * strength(term.evidence));
@@ -94,10 +108,12 @@ impl Information {
         if total > 0.0 { held / total } else { 0.0 }
     }
 
-    /// Whether the document holds enough of what the query is about.
-    pub(super) fn answered_by(&self, plan: &Plan, document: u32, index: &Lexical) -> bool {
+    /// Whether the document holds enough of what the query is about, or is plainly about the same.
+    pub(super) fn answered_by(&self, plan: &Plan, document: u32, similarity: Option<f32>, index: &Lexical) -> bool {
         let share = self.share(plan, document, index);
-        let floor = self.floor();
+        // To be about the same is no answer to a request that names a service which is not there.
+        let near = similarity.filter(|_| !self.missing_product).unwrap_or(0.0);
+        let floor = self.floor() * (1.0 - NEAR_LENIENCY * ((near - NEAR) / (SAME - NEAR)).clamp(0.0, 1.0));
         share >= floor || (share >= floor * WELL_NAMED_LENIENCY && name_coverage(plan, document, index) >= WELL_NAMED)
     }
 
@@ -109,10 +125,9 @@ impl Information {
 
 /// Share of the information of the document's name that the query covers.
 pub(super) fn name_coverage(plan: &Plan, document: u32, index: &Lexical) -> f32 {
-    let covering = plan
-        .terms
-        .iter()
-        .filter(|term| term.weight >= 1.0 && index.postings.entry(document, term.term).is_some_and(Entry::is_in_name));
+    let covering = plan.terms.iter().filter(|term| {
+        term.weight >= 1.0 && index.documents[document as usize].entry(term.term).is_some_and(Entry::is_in_name)
+    });
     covering.map(|term| index.postings.idf(term.term)).sum::<f32>() * index.postings.name_scale()[document as usize]
 }
 
@@ -127,9 +142,11 @@ pub struct Explanation {
     pub matches: Vec<Match>,
     /// Share of its name's information that the query covers.
     pub name_coverage: f32,
+    /// How near it is to what the query is about, 1 for the same; `None` without dense evidence.
+    pub similarity: Option<f32>,
     /// Share of the query's information that it holds.
     pub answered: f32,
-    /// Smallest such share at which a query counts as answered (less for a document whose name it covers).
+    /// Smallest such share at which a query counts as answered (less for a document whose name it covers, or that is near).
     pub answered_floor: f32,
     /// Whether the document holds enough to count as an answer.
     pub answers: bool,
@@ -155,18 +172,18 @@ pub struct Match {
 }
 
 /// The terms of the plan that a document holds.
-pub(super) fn matches(plan: &Plan, document: u32, index: &Lexical) -> Vec<Match> {
+pub(super) fn matches(plan: &Plan, document: u32, index: &Lexical, vocabulary: &Vocabulary) -> Vec<Match> {
     let mut matches: Vec<Match> = plan
         .terms
         .iter()
         .filter_map(|term| {
-            let entry = index.postings.entry(document, term.term)?;
+            let entry = index.documents[document as usize].entry(term.term)?;
             Some(Match {
                 word: plan.words[term.word as usize].text.clone(),
-                term: index.vocabulary.term_text(term.term).to_owned(),
+                term: vocabulary.term_text(term.term).to_owned(),
                 evidence: term.evidence,
                 fields: entry.fields().collect(),
-                worth: term.weight * index.postings.idf(term.term) * entry.impact,
+                worth: term.weight * index.postings.idf(term.term) * entry.impact(),
             })
         })
         .collect();

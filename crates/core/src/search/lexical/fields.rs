@@ -53,6 +53,17 @@ impl Field {
         }
     }
 
+    /// Share of the field in what a document is about.
+    pub(super) const fn about(self) -> f32 {
+        match self {
+            Self::Description => 1.0,
+            Self::Name => 0.8,
+            Self::Title => 0.4,
+            Self::ParameterName | Self::Server => 0.3,
+            Self::ParameterText | Self::ServerSummary | Self::Tag => 0.0,
+        }
+    }
+
     /// Words in a usual field of this kind. Constants instead of the catalog's own means, so that what a word is worth in
     /// a document depends on that document alone: a changed source leaves all other documents as they are.
     pub(super) const fn usual_length(self) -> f32 {

@@ -1,9 +1,9 @@
 //! Names and server labels as such: whoever knows a name gets its tool first.
 
-use std::{collections::HashMap, ops::Range};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use super::{
-    super::Document,
+    prepare::Prepared,
     vocabulary::{TermId, Vocabulary},
 };
 
@@ -42,54 +42,85 @@ pub(super) struct Server {
 /// All names, by internal number.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    whole: Vec<Box<str>>,
-    /// The same without separators and letter case.
-    plain: Vec<Box<str>>,
-    /// Documents by every plain spelling that names them.
-    spellings: HashMap<Box<str>, Vec<(NameMatch, u32)>>,
+    /// Where spellings lead to, by open addressing.
+    places: Vec<Place>,
     pub(super) servers: Vec<Server>,
     /// Servers by the first term of their label; each with all of its terms.
     by_term: HashMap<TermId, Vec<(Vec<TermId>, usize)>>,
 }
 
+/// A spelling's place: the upper half of its hash, and the number of a document that it names + 1, 0 for none.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    tag: u32,
+    document: u32,
+}
+
+/// The plain spellings that name a tool, the best first, each once.
+pub(super) fn spellings(name: &str, server: &str, title: &str) -> impl Iterator<Item = (String, NameMatch)> + use<> {
+    let (whole, server) = (plain(name), plain(server));
+    let short = short_name(&whole, &server).to_owned();
+    let qualified = format!("{server}{short}");
+    let mut out = vec![(whole, NameMatch::Spelling)];
+    for other in [(qualified, NameMatch::Spelling), (short, NameMatch::Short), (plain(title), NameMatch::Short)] {
+        if !other.0.is_empty() && out.iter().all(|known| known.0 != other.0) {
+            out.push(other);
+        }
+    }
+    out.into_iter()
+}
+
+/// Hash of a spelling.
+pub(super) fn hash(spelling: &str) -> u64 {
+    // Whoever makes two spellings collide gains nothing: what is found is compared letter for letter.
+    spelling.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
 impl Names {
     /// `documents` in internal order: those of one server together.
-    pub(super) fn new<'a>(documents: impl Iterator<Item = &'a Document>) -> Self {
-        let mut names = Self::default();
+    pub(super) fn new(documents: &[Arc<Prepared>]) -> Self {
+        let all: usize = documents.iter().map(|document| document.spellings.len()).sum();
+        let mut names = Self { places: vec![Place::default(); (all * 2 + 1).next_power_of_two()], ..Self::default() };
         let mut label: Option<&str> = None;
-        for document in documents {
+        for (number, document) in documents.iter().enumerate() {
             if label != Some(&document.server) {
                 label = Some(&document.server);
-                let start = names.whole.len();
                 names.servers.push(Server {
-                    documents: start..start,
+                    documents: number..number,
                     plain: plain(&document.server),
                     parts: parts(&document.server),
                 });
             }
-            let Some(server) = names.servers.last_mut() else { continue };
-            server.documents.end += 1;
-            let number = names.whole.len() as u32;
-            let whole = plain(&document.name);
-            let short = short_name(&whole, &server.plain);
-            let qualified = format!("{}{short}", server.plain);
-            let title = plain(&document.title);
-            names.whole.push(document.name.as_str().into());
-            names.plain.push(whole.as_str().into());
-            let mut add = |spelling: String, quality: NameMatch| {
-                let known = names.spellings.entry(spelling.into()).or_default();
-                if known.len() < MAX_SAME && known.iter().all(|(_, other)| *other != number) {
-                    known.push((quality, number));
-                }
-            };
-            let short = short.to_owned();
-            add(whole, NameMatch::Spelling);
-            add(qualified, NameMatch::Spelling);
-            for other in [short, title].into_iter().filter(|other| !other.is_empty()) {
-                add(other, NameMatch::Short);
+            if let Some(server) = names.servers.last_mut() {
+                server.documents.end += 1;
+            }
+            for &(hash, _) in &document.spellings {
+                names.place(hash, number as u32);
             }
         }
         names
+    }
+
+    /// Places in the order in which a spelling's are to be looked at.
+    fn each_place(&self, hash: u64) -> impl Iterator<Item = usize> + use<> {
+        let mask = self.places.len() - 1;
+        (0..=mask).map(move |step| (hash as usize).wrapping_add(step) & mask)
+    }
+
+    fn place(&mut self, hash: u64, document: u32) {
+        let tag = (hash >> 32) as u32;
+        let mut same = 0;
+        for at in self.each_place(hash) {
+            let place = &mut self.places[at];
+            if place.document == 0 {
+                *place = Place { tag, document: document + 1 };
+                return;
+            }
+            same += usize::from(place.tag == tag);
+            if same == MAX_SAME {
+                return;
+            }
+        }
     }
 
     /// Makes the labels known as terms, which [`Names::mentioned`] needs.
@@ -109,20 +140,29 @@ impl Names {
         begun.filter(|(label, _)| label.iter().all(|term| terms.contains(term))).map(|(_, at)| &self.servers[*at])
     }
 
-    pub(super) fn name(&self, document: u32) -> &str {
-        &self.whole[document as usize]
-    }
-
     /// The documents that `text` names, best match first, then by internal number.
-    pub(super) fn find(&self, text: &str) -> Vec<(NameMatch, u32)> {
+    pub(super) fn find(&self, text: &str, documents: &[Arc<Prepared>]) -> Vec<(NameMatch, u32)> {
         let text = text.trim();
         if text.is_empty() || text.len() > MAX_NAME_BYTES {
             return Vec::new();
         }
-        let mut found = self.spellings.get(plain(text).as_str()).cloned().unwrap_or_default();
-        for (quality, document) in &mut found {
-            if self.name(*document) == text {
-                *quality = NameMatch::Exact;
+        let wanted = plain(text);
+        let hash = hash(&wanted);
+        let mut found: Vec<(NameMatch, u32)> = Vec::new();
+        if self.places.is_empty() {
+            return found;
+        }
+        for at in self.each_place(hash) {
+            let Place { tag, document } = self.places[at];
+            let Some(number) = document.checked_sub(1) else { break };
+            if tag != (hash >> 32) as u32 {
+                continue;
+            }
+            let document = &documents[number as usize];
+            let named =
+                spellings(&document.name, &document.server, &document.title).find(|(other, _)| *other == wanted);
+            if let Some((_, quality)) = named {
+                found.push((if *document.name == *text { NameMatch::Exact } else { quality }, number));
             }
         }
         found.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -130,13 +170,13 @@ impl Names {
     }
 
     /// The documents whose names contain the text, in internal order.
-    pub(super) fn containing(&self, text: &str) -> Vec<u32> {
+    pub(super) fn containing(text: &str, documents: &[Arc<Prepared>]) -> Vec<u32> {
         let wanted = plain(text);
         if wanted.chars().nth(MIN_PART - 1).is_none() || wanted.len() > MAX_NAME_BYTES {
             return Vec::new();
         }
-        let names = (0..).zip(&self.plain);
-        names.filter(|(_, name)| name.contains(&wanted)).map(|(document, _)| document).collect()
+        let names = (0..).zip(documents);
+        names.filter(|(_, document)| document.plain.contains(&wanted)).map(|(number, _)| number).collect()
     }
 
     /// The servers that `label` means: those called just that, else those whose label holds all its parts.
@@ -155,7 +195,7 @@ impl Names {
 }
 
 /// Letters and digits only, in lower case.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 

@@ -1,9 +1,14 @@
 //! From a query's words to the terms that are looked up.
 
 use super::{
-    super::bounded,
-    Lexical, clauses,
+    super::{
+        bounded,
+        dense::{Packed, Sum, Table},
+    },
+    Lexical, Part, Parts, clauses,
+    lexicon::Lexicon,
     products::PRODUCTS,
+    synonyms::Stand,
     tokenize::{self, TokenKind, Tokenizer},
     translations::Translations,
     typo::{self, PREFIX_WEIGHT},
@@ -60,6 +65,10 @@ pub(super) struct PlanWord {
     pub(super) value: bool,
     count: u16,
     clauses: u8,
+    /// Stands for nothing that is known: neither said in Latin letters nor translated.
+    pub(super) strange: bool,
+    /// Words to go by in place of this one where a text's subject is concerned; itself if none.
+    stands_for: Vec<Box<str>>,
 }
 
 /// A query, ready to be scored.
@@ -69,28 +78,57 @@ pub(super) struct Plan {
     pub(super) terms: Vec<PlanTerm>,
     /// Number of clauses that count on their own; 0 or at least 2.
     pub(super) clauses: u8,
+    /// What the query is about, then what each clause is about.
+    pub(super) about: Vec<Packed>,
+    /// Words of the query as it was written.
+    pub(super) length: usize,
+    /// Share of the words that the vectors know something of.
+    pub(super) known_share: f32,
+}
+
+/// What a plan is made for.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub(super) index: &'a Lexical,
+    pub(super) lexicon: &'a Lexicon,
+    /// Parts that are left out.
+    pub(super) without: Parts,
+}
+
+impl Context<'_> {
+    fn held(&self, term: TermId) -> bool {
+        self.index.postings.holds(term)
+    }
 }
 
 impl Plan {
-    /// Reads `text`, and `hint` as a part of it that is no clause of its own. `slots` is scratch: one 0 for each term of the vocabulary, and left like that.
-    pub(super) fn new(text: &str, hint: &str, index: &Lexical, slots: &mut Vec<u32>) -> Self {
-        let mut plan = Self::default();
+    /// Reads `text`, and `hint` as a part of it that is no clause of its own. `slots` is scratch: one 0 for each term of
+    /// the vocabulary, and left like that.
+    pub(super) fn new(text: &str, hint: &str, context: Context<'_>, slots: &mut Vec<u32>) -> Self {
+        let mut plan = Self { length: text.split_whitespace().count(), ..Self::default() };
         let mut tokenizer = Tokenizer::default();
+        let no_clauses = context.without.has(Part::Clauses);
         for (range, clause) in clauses::split(text) {
+            let clause = clause && !no_clauses;
             let bit = if clause { 1 << plan.clauses } else { 0 };
             plan.clauses += u8::from(clause);
             values::each_piece(&text[range], |piece, value| {
                 tokenizer.each(piece, |token, kind| {
                     let value = value || values::is_time_or_number(token) || tokenize::is_dense_pair(token);
-                    plan.add_word(token, kind, bit, value, index);
+                    plan.add_word(token, kind, bit, value, context);
                 });
             });
         }
         if !text.is_ascii() {
-            index.translations.each_dense(text, |word| plan.add_foreign(word));
+            context.lexicon.translations.each_dense(text, |word| plan.add_foreign(word));
         }
-        tokenizer.each(bounded(hint), |token, kind| plan.add_word(token, kind, 0, true, index));
-        plan.expand(index, slots);
+        tokenizer.each(bounded(hint), |token, kind| plan.add_word(token, kind, 0, true, context));
+        plan.expand(context, slots);
+        if let Some(table) = context.index.dense.as_ref().and(context.index.stock.table())
+            && !context.without.has(Part::Dense)
+        {
+            plan.find_subject(table);
+        }
         plan
     }
 
@@ -106,15 +144,16 @@ impl Plan {
         }
     }
 
-    fn add_word(&mut self, token: &str, kind: TokenKind, clause: u8, value: bool, index: &Lexical) {
+    fn add_word(&mut self, token: &str, kind: TokenKind, clause: u8, value: bool, context: Context<'_>) {
         let joined = kind == TokenKind::Joined;
-        let term = match index.vocabulary.look_up(token) {
+        let vocabulary = &context.lexicon.vocabulary;
+        let term = match vocabulary.look_up(token) {
             Lookup::Stop => return,
-            Lookup::Term(term) if index.postings.idf(term) > 0.0 => Some(term),
+            Lookup::Term(term) if context.held(term) => Some(term),
             _ if joined || Translations::is_stop_word(token) => return,
             _ => None,
         };
-        let stem = term.map_or_else(|| index.vocabulary.stem(token), |term| index.vocabulary.term_text(term).into());
+        let stem = term.map_or_else(|| vocabulary.stem(token), |term| vocabulary.term_text(term).into());
         if let Some(word) = self.words.iter_mut().find(|word| word.stem == stem) {
             word.count = word.count.saturating_add(1);
             word.clauses |= clause;
@@ -130,29 +169,36 @@ impl Plan {
                 missing_product: term.is_none() && PRODUCTS.binary_search(&token).is_ok(),
                 count: 1,
                 clauses: clause,
+                ..PlanWord::default()
             });
         }
     }
 
     /// The terms that a required word may be: its own, else those that it may be a slip or a beginning of.
-    pub(super) fn terms_of(word: &str, index: &Lexical) -> Vec<TermId> {
+    pub(super) fn terms_of(word: &str, context: Context<'_>) -> Vec<TermId> {
         let mut plain = Plan::default();
-        Tokenizer::default().each(word, |token, kind| plain.add_word(token, kind, 0, false, index));
+        Tokenizer::default().each(word, |token, kind| plain.add_word(token, kind, 0, false, context));
         let own: Vec<TermId> = plain.words.iter().filter_map(|word| word.term).collect();
         if !own.is_empty() {
             return own;
         }
-        let mut near = Vec::new();
+        let Lexicon { vocabulary, near, .. } = context.lexicon;
+        let held = |term| context.held(term);
+        let mut terms = Vec::new();
         for word in &plain.words {
-            index.near.each_repair(&word.text, |term| near.push(term));
-            index.near.each_completion(&word.text, |term| near.push(term));
+            near.each_repair(&word.text, vocabulary, held, |near| terms.push(near.term));
+            near.each_completion(&word.text, vocabulary, held, |near| terms.push(near.term));
         }
-        near
+        terms
     }
 
-    fn expand(&mut self, index: &Lexical, slots: &mut Vec<u32>) {
-        slots.resize(index.vocabulary.term_count().max(slots.len()), 0);
-        let stems: Vec<&str> = self.words.iter().map(|word| word.stem.as_str()).collect();
+    fn expand(&mut self, context: Context<'_>, slots: &mut Vec<u32>) {
+        let Lexicon { vocabulary, synonyms, translations, near } = context.lexicon;
+        let without = |part| context.without.has(part);
+        slots.resize(vocabulary.term_count().max(slots.len()), 0);
+        // Abbreviations of words that the catalog lacks are looked for as well.
+        let said: Vec<Option<TermId>> =
+            self.words.iter().map(|word| word.term.or_else(|| vocabulary.term(&word.stem))).collect();
         let terms = &mut self.terms;
         for (number, word) in self.words.iter().enumerate() {
             let Some(term) = word.term else { continue };
@@ -166,40 +212,96 @@ impl Plan {
                 clauses: word.clauses,
             });
         }
-        for (number, word) in self.words.iter().enumerate() {
+        let held = |term| context.held(term);
+        for (number, word) in self.words.iter_mut().enumerate() {
+            let clauses = word.clauses;
             let mut add = |term: TermId, weight: f32, evidence: Evidence| {
-                if index.postings.idf(term) == 0.0 {
-                    return;
-                }
                 let slot = &mut slots[term as usize];
                 if *slot == 0 {
                     *slot = terms.len() as u32 + 1;
-                    terms.push(PlanTerm { term, weight, evidence, word: number as u16, clauses: word.clauses });
+                    terms.push(PlanTerm { term, weight, evidence, word: number as u16, clauses });
                     return;
                 }
                 let known = &mut terms[*slot as usize - 1];
                 if known.evidence != Evidence::Word {
-                    known.clauses |= word.clauses;
+                    known.clauses |= clauses;
                     if weight > known.weight {
                         (known.weight, known.evidence, known.word) = (weight, evidence, number as u16);
                     }
                 }
             };
-            let foreign = if word.term.is_none() { index.translations.of(&word.text) } else { &[] };
-            for &(term, weight) in foreign.iter().flat_map(|line| index.translations.terms(*line)) {
-                add(term, weight, Evidence::Translation);
+            let foreign = word.term.is_none() && !without(Part::Translations);
+            let foreign = if foreign { translations.of(&word.text) } else { &[] };
+            word.strange = foreign.is_empty() && !word.text.is_ascii();
+            for &line in foreign {
+                word.stands_for.push(translations.english(line).into());
+                for (term, weight) in translations.terms(line, held) {
+                    add(term, weight, Evidence::Translation);
+                }
             }
             if word.term.is_none() && !word.missing_product && foreign.is_empty() {
                 let weight = typo::repair_weight(&word.text);
-                index.near.each_repair(&word.text, |term| add(term, weight, Evidence::Typo));
-                index.near.each_completion(&word.text, |term| add(term, PREFIX_WEIGHT, Evidence::Prefix));
+                if !without(Part::Repairs) {
+                    let stands_for = &mut word.stands_for;
+                    near.each_repair(&word.text, vocabulary, held, |near| {
+                        add(near.term, weight, Evidence::Typo);
+                        if stands_for.is_empty() {
+                            stands_for.push((&*near.text).into());
+                        }
+                    });
+                }
+                if !without(Part::Completions) {
+                    near.each_completion(&word.text, vocabulary, held, |near| {
+                        add(near.term, PREFIX_WEIGHT, Evidence::Prefix);
+                    });
+                }
             }
-            index.synonyms.each(&word.stem, &stems, |term, weight, abbreviation| {
-                add(term, weight, if abbreviation { Evidence::Abbreviation } else { Evidence::Synonym });
+            let Some(term) = said[number] else { continue };
+            synonyms.each(term, &said, held, |term, weight, stand| match stand {
+                Stand::Abbreviation if !without(Part::Abbreviations) => add(term, weight, Evidence::Abbreviation),
+                Stand::Synonym if !without(Part::Synonyms) => add(term, weight, Evidence::Synonym),
+                _ => {}
             });
         }
         for term in &self.terms {
             slots[term.term as usize] = 0;
         }
     }
+
+    /// Says what the whole and each clause are about.
+    fn find_subject(&mut self, table: &Table) {
+        let mut sums = vec![Sum::default(); 1 + usize::from(self.clauses)];
+        let (mut known, mut all) = (0.0f32, 0.0f32);
+        let mut tokens = Vec::new();
+        for word in &self.words {
+            all += 1.0;
+            known += f32::from(u8::from(!word.strange));
+            tokens.clear();
+            for text in &word.stands_for {
+                table.cut(text, &mut tokens);
+            }
+            if tokens.is_empty() && !word.strange {
+                table.cut(&word.text, &mut tokens);
+            }
+            if word.joined && tokens.len() > 1 {
+                continue;
+            }
+            let weight = 1.0 + f32::from(word.count).ln();
+            for (at, sum) in sums.iter_mut().enumerate() {
+                if at == 0 || word.clauses & 1 << (at - 1) != 0 {
+                    for &token in &tokens {
+                        sum.add_token(table, token, weight);
+                    }
+                }
+            }
+        }
+        self.about = sums.iter().map(Sum::pack).collect();
+        self.known_share = if all > 0.0 { known / all } else { 0.0 };
+        if self.about[0].scale == 0.0 {
+            self.about.clear();
+        }
+    }
 }
+
+#[cfg(test)]
+mod tests;

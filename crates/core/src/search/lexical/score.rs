@@ -1,15 +1,16 @@
 //! Scoring: from a plan to one number per document.
 
 use super::{
-    Lexical,
+    Lexical, Part, Parts,
     plan::{Evidence, Plan},
+    prepare::IMPACT_STEP,
     vocabulary::TermId,
 };
 
 /// What a name fully covered by the query adds, as a share of the score.
 const NAME_COVERAGE: f32 = 0.4;
 /// Share of a request's best clause in its score.
-const CLAUSE_SHARE: f32 = 0.3;
+const CLAUSE_SHARE: f32 = 0.4;
 /// What the mention of a server by its label adds to the scores of its documents, as a share.
 const MENTION_SHARE: f32 = 0.12;
 /// Share of the best score in the same server.
@@ -24,12 +25,16 @@ pub(super) struct Scratch {
     sums: Vec<f32>,
     covered: Vec<f32>,
     held: Vec<u8>,
+    /// Products of vectors, before they are cosines.
+    pub(super) products: Vec<i32>,
+    /// How near each document is to what the query is about. Empty if that is not known.
+    pub(super) cosines: Vec<f32>,
 }
 
 impl Scratch {
     /// Scores all documents for `plan` into [`Scratch::scores`]: 0 for one that holds none of its terms, up to 1 for the
     /// best.
-    pub(super) fn score(&mut self, plan: &Plan, index: &Lexical) {
+    pub(super) fn score(&mut self, plan: &Plan, without: Parts, index: &Lexical) {
         let n = index.postings.len();
         self.scores.clear();
         self.scores.resize(n, 0.0);
@@ -37,14 +42,14 @@ impl Scratch {
         self.covered.resize(n, 0.0);
         let whole = if plan.clauses == 0 { 1.0 } else { 1.0 - CLAUSE_SHARE };
         for clause in 0..plan.clauses {
-            let best = self.accumulate(plan, 1 << clause, index);
+            let best = self.accumulate(plan, 1 << clause, without, index);
             if best > 0.0 {
                 let scale = CLAUSE_SHARE / best;
                 let scored = self.scores.iter_mut().zip(&self.sums);
                 scored.for_each(|(score, sum)| *score = if sum * scale > *score { sum * scale } else { *score });
             }
         }
-        let best = self.accumulate(plan, 0, index);
+        let best = self.accumulate(plan, 0, without, index);
         if best > 0.0 {
             let scale = whole / best;
             self.scores.iter_mut().zip(&self.sums).for_each(|(score, sum)| *score += sum * scale);
@@ -52,18 +57,18 @@ impl Scratch {
     }
 
     /// Sums what the terms of one clause (0: of all) are worth in each document, into `sums`. Returns the largest sum.
-    fn accumulate(&mut self, plan: &Plan, clause: u8, index: &Lexical) -> f32 {
+    fn accumulate(&mut self, plan: &Plan, clause: u8, without: Parts, index: &Lexical) -> f32 {
+        let coverage = !without.has(Part::NameCoverage);
         let (sums, covered) = (&mut self.sums, &mut self.covered);
         sums.fill(0.0);
         covered.fill(0.0);
         for term in plan.terms.iter().filter(|term| clause == 0 || term.clauses & clause != 0) {
             let idf = index.postings.idf(term.term);
-            let weight = idf * term.weight;
-            let (documents, impacts) = index.postings.of(term.term);
-            for (&document, &impact) in documents.iter().zip(impacts) {
-                sums[document as usize] += weight * impact;
+            let weight = idf * term.weight * IMPACT_STEP;
+            for posting in index.postings.of(term.term) {
+                sums[posting.document as usize] += weight * f32::from(posting.steps);
             }
-            if term.weight >= 1.0 {
+            if coverage && term.weight >= 1.0 {
                 for &document in index.postings.in_names(term.term) {
                     covered[document as usize] += idf;
                 }
@@ -108,8 +113,8 @@ impl Scratch {
         self.held.clear();
         self.held.resize(self.scores.len(), 0);
         for (number, group) in groups.iter().enumerate() {
-            for &document in group.iter().flat_map(|&term| index.postings.of(term).0) {
-                let held = &mut self.held[document as usize];
+            for posting in group.iter().flat_map(|&term| index.postings.of(term)) {
+                let held = &mut self.held[posting.document as usize];
                 if usize::from(*held) == number {
                     *held += 1;
                 }

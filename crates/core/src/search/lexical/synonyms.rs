@@ -212,59 +212,71 @@ pub(super) const SYNONYM_WEIGHT: f32 = 0.3;
 /// Weight of what an abbreviation is short for, and of the abbreviation of what was spelt out.
 pub(super) const ABBREVIATION_WEIGHT: f32 = 0.7;
 
-/// The table, in the stems of one vocabulary.
+/// The table, in the terms of one vocabulary.
 #[derive(Debug, Default)]
 pub(super) struct Synonyms {
-    /// Stem to its lines in `groups`.
-    of: HashMap<String, Vec<u16>>,
-    /// Terms of the catalog in each line, in the line's order, with their stems for the ones it lacks left out.
+    /// Term to its lines in `groups`.
+    of: HashMap<TermId, Vec<u16>>,
+    /// Terms of each line, in the line's order.
     groups: Vec<Vec<TermId>>,
-    /// Stem of an abbreviation to what it is short for.
-    expansions: HashMap<String, Vec<TermId>>,
-    /// First stem of a spelt-out form to all its stems and the abbreviation's term.
-    contractions: HashMap<String, Vec<(Vec<String>, TermId)>>,
+    /// An abbreviation to what it is short for: the terms of each line.
+    expansions: HashMap<TermId, Vec<Vec<TermId>>>,
+    /// First term of a spelt-out form to all its terms and the abbreviation's.
+    contractions: HashMap<TermId, Vec<(Vec<TermId>, TermId)>>,
+}
+
+/// How a word stands for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stand {
+    Abbreviation,
+    Synonym,
 }
 
 impl Synonyms {
-    pub(super) fn new(vocabulary: &Vocabulary) -> Self {
+    /// Makes the table's words terms of the vocabulary.
+    pub(super) fn new(vocabulary: &mut Vocabulary) -> Self {
         let mut table = Self::default();
-        let stems = |line: &str| -> Vec<String> {
-            line.split_whitespace().map(|word| vocabulary.stem(word).into_owned()).collect()
+        let mut terms = |line: &str| -> Vec<TermId> {
+            let stems: Vec<String> = line.split_whitespace().map(|word| vocabulary.stem(word).into_owned()).collect();
+            stems.iter().map(|stem| vocabulary.intern_stem(stem)).collect()
         };
         for (number, line) in GROUPS.trim().lines().enumerate() {
-            let stems = stems(line);
-            table.groups.push(stems.iter().filter_map(|stem| vocabulary.term(stem)).collect());
-            for stem in stems {
-                table.of.entry(stem).or_default().push(number as u16);
+            let terms = terms(line);
+            for &term in &terms {
+                table.of.entry(term).or_default().push(number as u16);
             }
+            table.groups.push(terms);
         }
         for line in ABBREVIATIONS.trim().lines() {
-            let mut stems = stems(line);
-            let short = stems.remove(0);
-            if let Some(term) = vocabulary.term(&short) {
-                table.contractions.entry(stems[0].clone()).or_default().push((stems.clone(), term));
-            }
-            let long: Vec<TermId> = stems.iter().filter_map(|stem| vocabulary.term(stem)).collect();
-            table.expansions.entry(short).or_default().extend(long);
+            let mut long = terms(line);
+            let short = long.remove(0);
+            table.contractions.entry(long[0]).or_default().push((long.clone(), short));
+            table.expansions.entry(short).or_default().push(long);
         }
         table
     }
 
-    /// Calls `f` with each catalog term that `stem`, one of the query's `stems`, may stand for, and its weight.
-    pub(super) fn each(&self, stem: &str, stems: &[&str], mut f: impl FnMut(TermId, f32, bool)) {
-        if let Some(long) = self.expansions.get(stem) {
-            for &term in long {
-                f(term, ABBREVIATION_WEIGHT / (long.len() as f32).sqrt(), true);
+    /// Calls `f` with each term that `term`, one of those `said`, may stand for, and its weight.
+    pub(super) fn each(
+        &self,
+        term: TermId,
+        said: &[Option<TermId>],
+        held: impl Fn(TermId) -> bool,
+        mut f: impl FnMut(TermId, f32, Stand),
+    ) {
+        let lines = self.expansions.get(&term).into_iter().flatten();
+        let long: Vec<TermId> = lines.flatten().copied().filter(|&term| held(term)).collect();
+        for &term in &long {
+            f(term, ABBREVIATION_WEIGHT / (long.len() as f32).sqrt(), Stand::Abbreviation);
+        }
+        for (long, short) in self.contractions.get(&term).into_iter().flatten() {
+            if held(*short) && long.iter().all(|part| said.contains(&Some(*part))) {
+                f(*short, ABBREVIATION_WEIGHT, Stand::Abbreviation);
             }
         }
-        for (long, short) in self.contractions.get(stem).into_iter().flatten() {
-            if long.iter().all(|part| stems.contains(&part.as_str())) {
-                f(*short, ABBREVIATION_WEIGHT, true);
-            }
-        }
-        for &group in self.of.get(stem).into_iter().flatten() {
-            for &term in &self.groups[group as usize] {
-                f(term, SYNONYM_WEIGHT, false);
+        for &group in self.of.get(&term).into_iter().flatten() {
+            for &term in self.groups[group as usize].iter().filter(|&&term| held(term)) {
+                f(term, SYNONYM_WEIGHT, Stand::Synonym);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Words of the catalog near a word that it lacks: one edit away, or begun by it.
 
-use super::vocabulary::{STOP, TermId, Vocabulary};
+use super::vocabulary::{STOP, TermId, Vocabulary, Word, WordId};
 
 /// Shortest word that is repaired.
 const MIN_CHARS: usize = 4;
@@ -10,6 +10,8 @@ const MAX_BYTES: usize = 32;
 const MAX_REPAIRS: usize = 4;
 /// Most catalog words that a cut-off word is taken for; a beginning of more words than that means nothing.
 const MAX_COMPLETIONS: usize = 12;
+/// Most words that are looked at for completions, those that no document holds included.
+const MAX_BEGUN: usize = 1_000;
 /// Weight of a word one edit away.
 const TYPO_WEIGHT: f32 = 0.8;
 /// The same for a word of at most [`SHORT_WORD`] letters.
@@ -23,31 +25,41 @@ pub(super) const PREFIX_WEIGHT: f32 = 0.5;
 /// most one letter left out equals such a form of the other.
 #[derive(Debug, Default)]
 pub(super) struct NearWords {
-    /// Words in order.
-    words: Vec<(std::sync::Arc<str>, TermId)>,
-    /// Hash of a form and the number of its word, in order.
-    forms: Vec<(u32, u32)>,
+    /// How many words of the vocabulary are known here.
+    read: usize,
+    /// Words in order of their letters.
+    words: Vec<WordId>,
+    /// Hash of a form and its word, in order.
+    forms: Vec<(u32, WordId)>,
 }
 
 impl NearWords {
-    pub(super) fn new(vocabulary: &Vocabulary) -> Self {
-        let mut words: Vec<_> = vocabulary
-            .words()
-            .filter(|(word, term)| *term != STOP && repairable(word))
-            .map(|(word, term)| (std::sync::Arc::clone(word), term))
-            .collect();
-        words.sort_unstable();
-        let mut forms = Vec::with_capacity(words.len() * 9);
-        for (number, (word, _)) in words.iter().enumerate() {
-            each_form(word, |hash| forms.push((hash, number as u32)));
+    /// Takes in the words that the vocabulary has gained.
+    pub(super) fn extend(&mut self, vocabulary: &Vocabulary) {
+        let (mut words, mut forms) = (Vec::new(), Vec::new());
+        for (id, word) in
+            vocabulary.words_from(self.read).filter(|(_, word)| word.term != STOP && repairable(&word.text))
+        {
+            words.push(id);
+            each_form(&word.text, |hash| forms.push((hash, id)));
         }
+        self.read = vocabulary.word_count();
+        let text = |id: WordId| &vocabulary.by_id(id).text;
+        words.sort_unstable_by(|a, b| text(*a).cmp(text(*b)));
         forms.sort_unstable();
-        Self { words, forms }
+        self.words = merge(&self.words, &words, |a, b| text(*a) < text(*b));
+        self.forms = merge(&self.forms, &forms, |a, b| a < b);
     }
 
-    /// Calls `f` with the terms of words one edit away from `word`, in the order of the words. The first letter is taken
+    /// Calls `f` with the words one edit away from `word` that documents hold, in order. The first letter is taken
     /// to be right, unless it is swapped with the second: people seldom slip there, and other words differ there often.
-    pub(super) fn each_repair(&self, word: &str, mut f: impl FnMut(TermId)) {
+    pub(super) fn each_repair<'a>(
+        &self,
+        word: &str,
+        vocabulary: &'a Vocabulary,
+        held: impl Fn(TermId) -> bool,
+        f: impl FnMut(&'a Word),
+    ) {
         if !repairable(word) {
             return;
         }
@@ -58,24 +70,45 @@ impl NearWords {
         });
         candidates.sort_unstable();
         candidates.dedup();
-        let near = candidates.into_iter().filter(|&number| one_edit(word, &self.words[number as usize].0));
-        for number in near.take(MAX_REPAIRS) {
-            f(self.words[number as usize].1);
-        }
+        let words = candidates.into_iter().map(|id| vocabulary.by_id(id));
+        let mut near: Vec<&Word> = words.filter(|near| held(near.term) && one_edit(word, &near.text)).collect();
+        near.sort_unstable_by(|a, b| a.text.cmp(&b.text));
+        near.into_iter().take(MAX_REPAIRS).for_each(f);
     }
 
-    /// Calls `f` with the terms of words that `word` begins, unless they are too many.
-    pub(super) fn each_completion(&self, word: &str, mut f: impl FnMut(TermId)) {
+    /// Calls `f` with the words that documents hold and `word` begins, unless they are too many.
+    pub(super) fn each_completion<'a>(
+        &self,
+        word: &str,
+        vocabulary: &'a Vocabulary,
+        held: impl Fn(TermId) -> bool,
+        f: impl FnMut(&'a Word),
+    ) {
         if !repairable(word) {
             return;
         }
-        let from = self.words.partition_point(|(other, _)| **other < *word);
-        let begun = self.words[from..].iter().take_while(|(other, _)| other.starts_with(word));
-        let begun: Vec<TermId> = begun.take(MAX_COMPLETIONS + 1).map(|(_, term)| *term).collect();
+        let from = self.words.partition_point(|id| *vocabulary.by_id(*id).text < *word);
+        let begun = self.words[from..].iter().map(|id| vocabulary.by_id(*id));
+        let begun = begun.take(MAX_BEGUN).take_while(|other| other.text.starts_with(word));
+        let begun: Vec<&Word> = begun.filter(|other| held(other.term)).take(MAX_COMPLETIONS + 1).collect();
         if begun.len() <= MAX_COMPLETIONS {
-            begun.into_iter().for_each(&mut f);
+            begun.into_iter().for_each(f);
         }
     }
+}
+
+/// Two lists in order as one; of equals, those of the first list first.
+fn merge<T: Copy>(old: &[T], new: &[T], less: impl Fn(&T, &T) -> bool) -> Vec<T> {
+    let mut out = Vec::with_capacity(old.len() + new.len());
+    let mut rest = old;
+    for item in new {
+        let before = rest.partition_point(|other| !less(item, other));
+        out.extend_from_slice(&rest[..before]);
+        out.push(*item);
+        rest = &rest[before..];
+    }
+    out.extend_from_slice(rest);
+    out
 }
 
 fn repairable(word: &str) -> bool {

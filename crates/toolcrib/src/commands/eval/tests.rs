@@ -106,13 +106,12 @@ fn check_usage(words: &[&str], want: &str) {
 fn a_ranker_that_is_not_there_is_a_usage_error_that_names_those_that_are() {
     let files = ["--tools", "t", "--queries", "q"];
     let with = |more: &[&'static str]| [&files[..], more].concat();
-    check_usage(&with(&["--ranker", "hybrid"]), "no hybrid ranker: use `lexical` or `bm25`");
     check_usage(&with(&["--ranker", "best"]), "unknown ranker `best`");
-    check_usage(&with(&["--compare", "bm25", "hybrid"]), "use `lexical` or `bm25`");
+    check_usage(&with(&["--compare", "bm25", "best"]), "`lexical` or `bm25`");
     check_usage(&with(&["--compare", "bm25"]), "2 values");
     check_usage(&with(&["--compare", "bm25", "lexical", "--ranker", "bm25"]), "cannot be used with");
     check_usage(&["--queries", "q"], "--tools");
-    assert_eq!(parse(&files).unwrap().ranker.unwrap_or_default(), RankerKind::Lexical);
+    assert_eq!(parse(&files).unwrap().ranker.unwrap_or_default(), RankerKind::default());
 }
 
 #[track_caller]

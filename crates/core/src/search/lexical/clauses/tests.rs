@@ -40,3 +40,39 @@ fn any_bytes_are_safe() {
     check("é. ü ö ä; ß", "[é.] | [ü ö ä;] | [ß]");
     check("也。 好", "[也] | [好]");
 }
+
+mod any_text {
+    use proptest::prelude::*;
+
+    use super::super::{MAX_CLAUSES, split};
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Pieces come in order, do not overlap, end at whole letters, and are no more than the text has borders.
+        #[test]
+        fn is_split_without_loss(
+            pieces in prop::collection::vec(
+                prop_oneof![
+                    any::<String>(),
+                    prop::sample::select(vec![". ", ", and ", "then ", "。", "\n", "; ", ",", "x y z ", "！"])
+                        .prop_map(str::to_owned),
+                ],
+                0..40,
+            ),
+        ) {
+            let text = pieces.concat();
+            let split = split(&text);
+            let mut end = 0;
+            for (range, _) in &split {
+                prop_assert!(range.start >= end && range.end > range.start && text.get(range.clone()).is_some());
+                end = range.end;
+            }
+            prop_assert!(end <= text.len() && split.len() <= text.len());
+            let clauses = split.iter().filter(|(_, clause)| *clause).count();
+            prop_assert!(clauses == 0 || (2..=MAX_CLAUSES).contains(&clauses));
+            let words = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
+            prop_assert_eq!(split.iter().map(|(range, _)| words(&text[range.clone()])).sum::<usize>(), words(&text));
+        }
+    }
+}

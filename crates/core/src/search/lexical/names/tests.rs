@@ -1,6 +1,11 @@
-use super::{super::super::Document, NameMatch, Names};
+use std::sync::Arc;
 
-fn names() -> Names {
+use super::{
+    super::{super::Document, prepare::Prepared, prepare::Reader, vocabulary::Vocabulary},
+    NameMatch, Names,
+};
+
+fn prepared() -> Vec<Arc<Prepared>> {
     let documents = [
         ("git-hub", "mcp__git_hub__create_issue", "Open an issue"),
         ("git-hub", "mcp__git_hub__list_issues", ""),
@@ -14,12 +19,15 @@ fn names() -> Names {
         title: title.to_owned(),
         ..Document::default()
     });
-    Names::new(documents.iter())
+    let vocabulary = Vocabulary::new(None);
+    let mut reader = Reader::new(&vocabulary, None);
+    documents.iter().map(|document| Arc::new(reader.read(document))).collect()
 }
 
 #[track_caller]
 fn check(text: &str, want: &[(NameMatch, u32)]) {
-    assert_eq!(names().find(text), want, "{text}");
+    let documents = prepared();
+    assert_eq!(Names::new(&documents).find(text, &documents), want, "{text}");
 }
 
 #[test]
@@ -39,13 +47,13 @@ fn a_name_is_found_in_every_spelling() {
 
 #[test]
 fn parts_of_names_are_found_from_three_letters_on() {
-    assert_eq!(names().containing("te_iss"), [0, 2]);
-    assert_eq!(names().containing("is"), [0u32; 0]);
+    assert_eq!(Names::containing("te_iss", &prepared()), [0, 2]);
+    assert_eq!(Names::containing("is", &prepared()), [0u32; 0]);
 }
 
 #[test]
 fn servers_are_called_by_label_or_by_its_parts() {
-    let names = names();
+    let names = Names::new(&prepared());
     assert_eq!(names.servers_called("GitHub"), [0, 1]);
     assert_eq!(names.servers_called("git"), [0]);
     assert_eq!(names.servers_called("lack"), [0usize; 0]);

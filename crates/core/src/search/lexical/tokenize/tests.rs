@@ -63,3 +63,46 @@ fn blobs_and_nothing_give_nothing() {
     check("… !? --", "");
     check(&"x".repeat(200), "");
 }
+
+mod any_text {
+    use proptest::prelude::*;
+    use unicode_normalization::UnicodeNormalization;
+
+    use super::super::{TokenKind, Tokenizer};
+
+    /// Pieces that make a tokenizer work: borders of every kind, marks, ligatures that expand, scripts without blanks.
+    fn piece() -> impl Strategy<Value = String> {
+        prop_oneof![
+            4 => any::<String>(),
+            4 => "[a-zA-Z0-9_.:/-]{0,30}",
+            2 => prop::sample::select(vec![
+                "aBcDeFgH", "ABCDEFs", "PRs", "\u{fdfa}", "e\u{301}\u{301}\u{301}", "\u{200b}", "日本語のテスト", "한국어",
+                "ﬁﬂ", "İI\u{307}", "ßẞ", "\u{0}", "\u{10ffff}", "𝒜𝓑", "ไทย", "ａＢ",
+            ]).prop_map(str::to_owned),
+            1 => ("[a-zA-Z\u{e9}\u{65e5}]{1,3}", 1usize..400).prop_map(|(text, times)| text.repeat(times)),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// No panic; every token is made of lower-case letters and digits; and what is given out, which is all that is
+        /// done for it, stays in proportion to the text.
+        #[test]
+        fn is_read_in_linear_work(pieces in prop::collection::vec(piece(), 0..12)) {
+            let text = pieces.join(" ");
+            let letters = text.nfkc().count();
+            let mut work = 0;
+            let mut well_formed = true;
+            Tokenizer::default().each(&text, |token, kind| {
+                work += 1 + token.chars().count();
+                let lower = token.chars().all(|c| !c.is_ascii_uppercase() && (!c.is_ascii() || c.is_ascii_alphanumeric()));
+                well_formed &= lower && !token.is_empty() && (kind == TokenKind::Plain || token.len() <= 64);
+            });
+            prop_assert!(well_formed);
+            // A letter alone costs two, one of a pair three; a whole beside its parts costs each letter once more, and
+            // some letters are spelt with two.
+            prop_assert!(work <= 5 * letters + 8, "{work} for {letters} letters");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Lexical and dense evidence in one score (`retrieval.md` §6): both as deviations from their means over the catalog, and
+//! the sum of the two. Adding ranks instead of scores is worse there by far.
+
+use super::{super::dense::scan, Lexical, plan::Plan, score::Scratch};
+
+/// Dense share of a query of [`FEW_WORDS`] words: the fewer the words, the more it matters what they are about.
+const SHARE: f32 = 0.6;
+/// What each word beyond takes from that.
+const SHARE_A_WORD: f32 = 0.01;
+const FEW_WORDS: usize = 6;
+/// Smallest dense share.
+const LEAST_SHARE: f32 = 0.4;
+/// Share of the best clause in what a request of several clauses is about.
+const CLAUSE_SHARE: f32 = 0.4;
+/// A document that holds no word of the query is found only if it is about the same to this degree.
+const ALONE: f32 = 0.35;
+
+impl Scratch {
+    /// Finds how near each document is to what the query is about, into [`Scratch::cosines`].
+    pub(super) fn compare(&mut self, plan: &Plan, index: &Lexical) {
+        self.cosines.clear();
+        let (Some(vectors), Some(whole)) = (&index.dense, plan.about.first()) else { return };
+        scan(&plan.about, &vectors.numbers, &mut self.products);
+        let clauses = &plan.about[1..];
+        let cosines = self.products.chunks_exact(plan.about.len()).zip(&vectors.scales).map(|(products, scale)| {
+            let whole = products[0] as f32 * whole.scale;
+            let best = products[1..].iter().zip(clauses).map(|(&product, clause)| product as f32 * clause.scale);
+            let best = best.fold(f32::NEG_INFINITY, f32::max);
+            let near = if clauses.is_empty() { whole } else { whole + CLAUSE_SHARE * (best - whole) };
+            near * scale
+        });
+        self.cosines.extend(cosines);
+    }
+
+    /// Replaces the scores by those of both kinds of evidence, 0 to 1. Nothing changes without [`Scratch::compare`].
+    pub(super) fn fuse(&mut self, plan: &Plan) {
+        if self.cosines.is_empty() {
+            return;
+        }
+        let beyond = plan.length.saturating_sub(FEW_WORDS) as f32;
+        let share = (SHARE - SHARE_A_WORD * beyond).max(LEAST_SHARE) * plan.known_share;
+        let (lexical, dense) = (Spread::of(&self.scores), Spread::of(&self.cosines));
+        for (score, &cosine) in self.scores.iter_mut().zip(&self.cosines) {
+            *score = if *score > 0.0 || cosine >= ALONE {
+                let sum = (1.0 - share) * lexical.deviation(*score) + share * dense.deviation(cosine);
+                // Any sum to between 0 and 1, in order.
+                (0.5 + 0.5 * sum / (1.0 + sum.abs())).max(f32::MIN_POSITIVE)
+            } else {
+                0.0
+            };
+        }
+    }
+}
+
+/// Mean of some numbers and one over their standard deviation.
+struct Spread {
+    mean: f32,
+    scale: f32,
+}
+
+impl Spread {
+    fn of(numbers: &[f32]) -> Self {
+        // In lanes of a fixed number, so that the order of the additions is the same on every machine.
+        const LANES: usize = 8;
+        let (mut sums, mut squares) = ([0.0f64; LANES], [0.0f64; LANES]);
+        let (chunks, rest) = numbers.as_chunks::<LANES>();
+        for chunk in chunks {
+            for ((sum, square), &number) in sums.iter_mut().zip(&mut squares).zip(chunk) {
+                let number = f64::from(number);
+                *sum += number;
+                *square += number * number;
+            }
+        }
+        for &number in rest {
+            sums[0] += f64::from(number);
+            squares[0] += f64::from(number) * f64::from(number);
+        }
+        let count = numbers.len().max(1) as f64;
+        let mean = sums.iter().sum::<f64>() / count;
+        let variance = squares.iter().sum::<f64>() / count - mean * mean;
+        Self { mean: mean as f32, scale: if variance > 1e-12 { (1.0 / variance.sqrt()) as f32 } else { 0.0 } }
+    }
+
+    fn deviation(&self, number: f32) -> f32 {
+        (number - self.mean) * self.scale
+    }
+}
