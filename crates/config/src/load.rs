@@ -175,6 +175,7 @@ fn build(mut tree: Map<String, Value>, reader: &mut Reader<'_>) -> Config {
         servers: std::collections::BTreeMap::new(),
         disclosure: reader.section("disclosure", take("disclosure"), Rule::Default),
         names: reader.section("names", take("names"), Rule::Default),
+        payloads: reader.section("payloads", take("payloads"), Rule::Default),
         builtin: reader.section("builtin", take("builtin"), Rule::SwitchOff),
         policy: reader.section("policy", take("policy"), Rule::AllowNothing),
         permissions: reader.section("permissions", take("permissions"), Rule::TrustNothing),

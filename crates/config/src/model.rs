@@ -6,6 +6,7 @@ mod disclosure;
 mod gateway;
 mod limits;
 mod names;
+mod payloads;
 mod permissions;
 mod policy;
 mod server;
@@ -25,6 +26,7 @@ pub use disclosure::{DisclosureConfig, Ranker};
 pub use gateway::{GatewayConfig, KeyScope, NamedKey, StoreConfig, SyncMode};
 pub use limits::{LimitsConfig, RedactMode, ResultsConfig, UntrustedMark};
 pub use names::{ConflictRule, NamesConfig, PrefixRule};
+pub use payloads::{CacheMark, HostedCalls, LoadingMode, ModelConfig, ModelTokens, PayloadsConfig};
 pub use permissions::{
     ApprovalsConfig, ConditionConfig, ConditionOp, EffectWord, HostsConfig, PermissionsConfig, RiskConfig, RiskWord,
     RoleConfig, RuleAction, RuleConfig, TrustLevel,
@@ -45,6 +47,8 @@ pub struct Config {
     pub disclosure: DisclosureConfig,
     /// How exposed names are formed.
     pub names: NamesConfig,
+    /// How tool sets are rendered for model providers.
+    pub payloads: PayloadsConfig,
     /// Built-in tools.
     pub builtin: BuiltinConfig,
     /// Which tools anybody may see.

@@ -6,6 +6,7 @@
 mod definitions;
 mod describe;
 mod error;
+mod loading;
 mod request;
 mod search;
 mod suggest;
@@ -15,6 +16,7 @@ use serde_json::Value;
 pub use definitions::definitions;
 pub use describe::{DescribeReply, describe_reply};
 pub use error::BridgeError;
+pub use loading::loading_search;
 pub use request::{DescribeRequest, SearchRequest, read_describe, read_search};
 pub use search::{ServerStatus, search_reply};
 pub use suggest::suggest;

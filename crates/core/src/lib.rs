@@ -17,6 +17,7 @@ pub mod hash;
 pub mod histogram;
 pub mod ingest;
 mod json_text;
+pub mod model;
 pub mod name;
 pub mod permission;
 pub mod provider;
@@ -30,6 +31,7 @@ pub mod select;
 pub mod selector;
 pub mod shape;
 pub mod source;
+pub mod tokens;
 pub mod tool;
 
 pub use catalog::{Catalog, SourceEntry, SourceState};

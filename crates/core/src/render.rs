@@ -9,32 +9,37 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
-use self::{
-    dialect::{Construct, Dialect},
-    lower::lower,
-    notes::{shortened, with_remarks},
-};
-use crate::{ContentHash, provider::WayBack};
+use self::{dialect::Construct, lower::lower, strict::Budget, tool::Renderer};
+use crate::provider::{Loadable, WayBack};
 
 pub mod dialect;
+pub mod hosted;
 mod inline;
 mod keys;
 mod keyword;
 mod lower;
 mod merge;
 mod notes;
+mod options;
 mod payload;
 mod reference;
 mod report;
 mod root;
+mod search;
+mod strict;
 mod target;
+mod tool;
 
 pub use keys::{KeyMap, map_arguments, unmap_arguments};
+pub use options::{CacheLife, Item, RenderOptions, SearchBy};
 pub use reference::markdown;
+pub use strict::{NotStrict, StrictRules, StrictVerdict};
 pub use target::{Target, UnknownTarget};
 
 /// Largest lowered schema, in bytes of compact JSON.
 const SCHEMA_BYTES: usize = 256 * 1024;
+/// Most tools that one request can defer (standards reference §4.2).
+const MOST_DEFERRED: usize = 10_000;
 
 /// What was done to a construct that the target does not take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -108,7 +113,7 @@ pub struct TooManyTools {
 }
 
 /// A tool set as a target takes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Rendered {
     /// Whom it is for.
     pub target: Target,
@@ -126,6 +131,14 @@ pub struct Rendered {
     pub refused: Vec<Refused>,
     /// Set if there are more tools than the target takes.
     pub too_many: Option<TooManyTools>,
+    /// What became of the tools that were to be strict, in the order of the tools.
+    pub strict: Vec<StrictVerdict>,
+    /// How many tools are loaded by search.
+    pub deferred: usize,
+    /// Whether answers to searches refer to tools that are in the list.
+    references: bool,
+    /// Definitions that searches answer with, by exposed name.
+    loadable: BTreeMap<String, Loadable>,
 }
 
 impl Rendered {
@@ -139,40 +152,67 @@ impl Rendered {
             losses: Vec::new(),
             refused: Vec::new(),
             too_many: None,
+            strict: Vec::new(),
+            deferred: 0,
+            references: false,
+            loadable: BTreeMap::new(),
         }
     }
 
     /// The way back for calls of the rendered tools.
     pub fn way_back(&self) -> WayBack {
-        WayBack::new(self.target, self.listed.iter().cloned(), self.names.clone(), self.key_maps.clone())
+        let way = WayBack::new(self.target, self.listed.iter().cloned(), self.names.clone(), self.key_maps.clone());
+        let way = way.with_loadable(self.loadable.clone());
+        if self.references { way.with_references() } else { way }
     }
 }
 
 /// Renders definitions in MCP shape, under their exposed names and in their order, for a target.
 pub fn render<'a>(target: Target, definitions: impl IntoIterator<Item = &'a Value>) -> Rendered {
+    render_set(target, definitions.into_iter().map(Item::direct), &RenderOptions::default())
+}
+
+/// The same with wishes. Deferred tools come last, so that the prefix before them stays as it is when they change.
+pub fn render_set<'a>(target: Target, items: impl IntoIterator<Item = Item<'a>>, options: &RenderOptions) -> Rendered {
     let mut rendered = Rendered::new(target);
-    let definitions: Vec<&Value> = definitions.into_iter().collect();
-    let Some(dialect) = target.dialect() else {
-        rendered.listed =
-            definitions.iter().filter_map(|definition| Some(definition["name"].as_str()?.to_owned())).collect();
-        rendered.tools = definitions.into_iter().cloned().collect();
+    let items: Vec<Item<'a>> = items.into_iter().collect();
+    let Some(own) = target.dialect() else {
+        let names = items.iter().filter_map(|item| item.definition["name"].as_str());
+        rendered.listed = names.map(str::to_owned).collect();
+        rendered.tools = items.into_iter().map(|item| item.definition.clone()).collect();
         return rendered;
     };
-    let exposed: BTreeSet<&str> = definitions.iter().filter_map(|definition| definition["name"].as_str()).collect();
-    let mut taken = BTreeSet::new();
-    for definition in definitions {
-        let name = definition["name"].as_str().unwrap_or_default();
-        match tool(dialect, definition, &exposed, &mut taken, &mut rendered) {
-            Ok(tool) => {
-                rendered.tools.push(tool);
-                rendered.listed.push(name.to_owned());
-            }
+    let dialect = own.lowering_as(options.lower_as);
+    let search = options.search.as_ref().filter(|_| target.loads_by_search());
+    let exposed = items.iter().filter_map(|item| item.definition["name"].as_str()).collect();
+    let mut renderer = Renderer { dialect, options, exposed, taken: BTreeSet::new(), budget: Budget::default() };
+    let mut direct = Vec::new();
+    let mut later: Vec<(Item<'a>, String, Value)> = Vec::new();
+    for item in items {
+        let name = item.definition["name"].as_str().unwrap_or_default();
+        let deferred = item.deferred && search.is_some();
+        match renderer.tool(item.definition, deferred, &mut rendered) {
+            Ok(tool) if deferred => later.push((item, name.to_owned(), tool)),
+            Ok(tool) => direct.push(tool),
             Err(error) => rendered.refused.push(Refused { tool: name.to_owned(), reason: error.to_string() }),
         }
     }
-    let count = rendered.tools.len();
-    rendered.too_many = dialect.tools.filter(|limit| count > *limit).map(|limit| TooManyTools { count, limit });
-    rendered.tools = payload::gather(dialect.wrapper, std::mem::take(&mut rendered.tools));
+    if !later.is_empty() {
+        rendered.deferred = later.len();
+        match search {
+            Some(SearchBy::Client(definition)) => direct.extend(renderer.client_search(definition, &mut rendered)),
+            Some(SearchBy::Provider) => direct.push(payload::provider_search(dialect.wrapper)),
+            None => {}
+        }
+    }
+    if let Some(life) = options.cache {
+        payload::mark_cache(dialect.wrapper, &mut direct, life);
+    }
+    let limit = dialect.tools.filter(|limit| direct.len() > *limit).map(|limit| (direct.len(), limit));
+    let limit = limit.or((later.len() > MOST_DEFERRED).then_some((later.len(), MOST_DEFERRED)));
+    rendered.too_many = limit.map(|(count, limit)| TooManyTools { count, limit });
+    search::place(target, search, &mut direct, later, &mut rendered);
+    rendered.tools = payload::gather(dialect.wrapper, direct);
     rendered
 }
 
@@ -182,88 +222,6 @@ pub fn lower_schema(target: Target, schema: &Value) -> Result<Value, RefusedTool
         Some(dialect) => lower(schema, dialect).map(|lowered| lowered.schema),
         None => Ok(schema.clone()),
     }
-}
-
-fn tool(
-    dialect: &Dialect,
-    definition: &Value,
-    exposed: &BTreeSet<&str>,
-    taken: &mut BTreeSet<String>,
-    rendered: &mut Rendered,
-) -> Result<Value, RefusedTool> {
-    let name = definition["name"].as_str().filter(|name| !name.is_empty()).ok_or(RefusedTool::Nameless)?;
-    let own = target_name(dialect, name);
-    if taken.contains(&own) || (own != name && exposed.contains(own.as_str())) {
-        return Err(RefusedTool::NameTaken(own));
-    }
-    let lowered = lower(&definition["inputSchema"], dialect)?;
-    let bytes = lowered.schema.to_string().len();
-    if bytes > SCHEMA_BYTES {
-        return Err(RefusedTool::TooLarge(bytes));
-    }
-    let mut losses = lowered.losses;
-    let written = definition["description"].as_str().unwrap_or_default();
-    let description = describe(dialect, definition, name, written, &lowered.remarks, &mut losses);
-    if own != name {
-        losses.push(("/name".to_owned(), Construct::Name, Action::Renamed));
-        rendered.names.insert(own.clone(), name.to_owned());
-    }
-    rendered.losses.extend(losses.into_iter().map(|(path, construct, action)| Loss {
-        tool: name.to_owned(),
-        path,
-        construct,
-        action,
-    }));
-    if !lowered.keys.is_empty() {
-        rendered.key_maps.insert(name.to_owned(), lowered.keys);
-    }
-    let tool = payload::wrap(dialect.wrapper, &own, description.as_deref(), lowered.schema);
-    taken.insert(own);
-    Ok(tool)
-}
-
-/// The description with remarks, within the target's limit; none where there is none and none is required.
-fn describe(
-    dialect: &Dialect,
-    definition: &Value,
-    name: &str,
-    written: &str,
-    remarks: &[String],
-    losses: &mut Vec<(String, Construct, Action)>,
-) -> Option<String> {
-    let mut text = with_remarks(written, remarks);
-    if let Some(limit) = dialect.description
-        && text.chars().count() > limit
-    {
-        losses.push(("/description".to_owned(), Construct::Description, Action::Shortened));
-        // Remarks replace constraints, so the description gives way to them.
-        let room = limit.saturating_sub(with_remarks("", remarks).chars().count() + 1);
-        text = shortened(&with_remarks(&shortened(written, room), remarks), limit);
-    }
-    if text.trim().is_empty() {
-        if !dialect.description_required {
-            return None;
-        }
-        losses.push(("/description".to_owned(), Construct::Description, Action::Filled));
-        let title = definition["title"].as_str().filter(|title| !title.trim().is_empty());
-        text = title.map_or_else(|| format!("The tool {name}."), str::to_owned);
-    }
-    Some(text)
-}
-
-/// The name at the target: the exposed one unless the target would refuse it.
-fn target_name(dialect: &Dialect, name: &str) -> String {
-    let Some(limit) = dialect.name else { return name.to_owned() };
-    let mut own: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).collect();
-    if dialect.name_letter_first && !own.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
-        own.insert(0, '_');
-    }
-    if own.len() > limit {
-        let tail = ContentHash::of_bytes(name.as_bytes()).base32(6);
-        own = format!("{}_{tail}", &own[..limit - 7]);
-    }
-    own
 }
 
 #[cfg(test)]

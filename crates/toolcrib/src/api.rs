@@ -84,7 +84,7 @@ impl ApiService for Api {
     }
 
     fn assemble<'a>(&'a self, caller: &'a ApiCaller, assemble: wire::Assemble) -> Answer<'a, wire::Assembled> {
-        Box::pin(async move { lookup::assemble(self, caller, &assemble) })
+        Box::pin(lookup::assemble(self, caller, assemble))
     }
 
     fn explain<'a>(&'a self, caller: &'a ApiCaller, explain: wire::Explain) -> Answer<'a, wire::Explained> {
@@ -96,7 +96,7 @@ impl ApiService for Api {
     }
 
     fn turn<'a>(&'a self, caller: &'a ApiCaller, turn: wire::Turn) -> Answer<'a, AskedCalls> {
-        Box::pin(async move { turns::read(self, caller, &turn) })
+        Box::pin(turns::read(self, caller, turn))
     }
 
     fn pending<'a>(&'a self, caller: &'a ApiCaller) -> Answer<'a, wire::PendingList> {

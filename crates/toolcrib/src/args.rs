@@ -325,7 +325,8 @@ pub(crate) struct AssembleArgs {
     /// The model's context length in tokens.
     #[arg(long, value_name = "N")]
     pub(crate) context_length: Option<u64>,
-    /// The model. Taken for scripts that name it; no target of this version depends on it.
+    /// The model, by the name that its provider knows. Says the context length, whose tokens are counted, how deferred
+    /// tools are loaded and what strict mode takes; an unknown one gets what is safe everywhere.
     #[arg(long, value_name = "M")]
     pub(crate) model: Option<String>,
     /// Where tools come from, how long to wait, how to print.

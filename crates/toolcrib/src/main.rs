@@ -8,6 +8,7 @@ mod callers;
 mod commands;
 mod evidence;
 mod exit;
+mod payloads;
 mod print;
 mod prompt;
 mod reload;

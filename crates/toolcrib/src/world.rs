@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use toolcrib_config::{Config, Diagnostic, Loaded, Override, Process, Surroundings, changes, discover};
-use toolcrib_core::{Scope, Source, SourceState};
+use toolcrib_core::{Scope, Source, SourceState, tokens::TokenCache};
 use toolcrib_engine::{
     Engine, Hub, LogSink, StoreError, Trust, View,
     approval::Approvals,
@@ -27,7 +27,7 @@ use crate::{
     builtins,
     callers::{self, Callers},
     exit::Exit,
-    print,
+    payloads, print,
     seal::Seal,
     settings, statics,
     stores::{self, StoreReport, Stores},
@@ -45,6 +45,8 @@ pub(crate) struct World {
     pub(crate) seal: Seal,
     /// How calls went since the start.
     pub(crate) statistics: Arc<Statistics>,
+    /// Token counts of definitions, by model family.
+    pub(crate) counts: parking_lot::Mutex<TokenCache>,
     /// What the stores said when they were opened.
     pub(crate) store: StoreReport,
     plan: Plan,
@@ -144,7 +146,8 @@ impl World {
         let callers = Arc::new(Callers::new(scope.clone(), &loaded.config));
         let running = Mutex::new(Running { loaded, upstreams });
         let seal = Seal::of(stores.values.as_ref()).await?;
-        Ok(Self { engine, scope, callers, seal, statistics, store, plan, stores, running })
+        let counts = parking_lot::Mutex::new(TokenCache::new(payloads::COUNTS));
+        Ok(Self { engine, scope, callers, seal, statistics, counts, store, plan, stores, running })
     }
 
     /// What the command's own scope sees.

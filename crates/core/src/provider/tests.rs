@@ -56,9 +56,10 @@ fn response(target: Target, calls: &[(&str, Value)]) -> Value {
             .enumerate()
             .map(|(index, (name, arguments))| {
                 let arguments = if text { arguments.to_string().into() } else { arguments.clone() };
-                let mut call = json!({"type": "function", "function": {"name": name, "arguments": arguments}});
+                let mut call = json!({"function": {"name": name, "arguments": arguments}});
                 if ids {
                     call["id"] = format!("call0000{index}").into();
+                    call["type"] = "function".into();
                 }
                 call
             })
@@ -575,4 +576,35 @@ fn searches_load_tools_where_the_provider_can() {
             json!({"type": "tool_search_output", "call_id": "c", "execution": "client", "status": "completed", "tools": [definition]})
         ]
     );
+}
+
+/// Turns with their answers, checked in: the end-to-end tests give them to the official SDKs. `UPDATE_GENERATED=1` writes
+/// them.
+#[test]
+fn turns_for_the_sdks() {
+    let results = [
+        Some(ToolResult::text("one")),
+        Some(ToolResult::error("broken")),
+        Some(ToolResult::structured(&json!({"total": 3}))),
+        Some(ToolResult::from_value(&json!({"content": [
+            {"type": "text", "text": "seen"}, {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="},
+        ]}))),
+        None,
+        Some(ToolResult::from_value(&json!({"content": []}))),
+    ];
+    let mut all = serde_json::Map::new();
+    for target in providers() {
+        let way = way(target);
+        let calls: Vec<(&str, Value)> = (0..6).map(|n| (FILES, json!({"path": n.to_string()}))).collect();
+        let turn = calls_from(&way, &response(target, &calls), &ReadOptions::default()).unwrap();
+        let answers = results_into(&way, &turn, &results, &WriteOptions { images: true });
+        all.insert(target.name().to_owned(), turn.messages.into_iter().chain(answers).collect());
+    }
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/e2e/fixtures/turns.json");
+    let want = format!("{:#}\n", Value::Object(all));
+    if std::env::var("UPDATE_GENERATED").is_ok() {
+        std::fs::write(&path, &want).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == want, "{} is out of date; run this test with UPDATE_GENERATED=1", path.display());
 }

@@ -102,6 +102,10 @@ pub enum Construct {
     PropertyKey,
     /// Schemas nested deeper than the limit.
     Nesting,
+    /// A key that may be left out, where none may be.
+    OptionalKey,
+    /// The schema of results.
+    OutputSchema,
     /// The tool's description.
     Description,
     /// The tool's name.
@@ -164,6 +168,10 @@ pub enum Column {
     GeminiParameters,
     /// Ollama.
     Ollama,
+    /// Anthropic's strict mode.
+    AnthropicStrict,
+    /// OpenAI's strict mode.
+    OpenAiStrict,
 }
 
 /// What one target accepts.
@@ -189,9 +197,44 @@ pub struct Dialect {
     pub formats: Option<&'static [&'static str]>,
     /// Where property keys must be plain.
     pub keys: KeyScope,
+    /// Whether this is the target's strict mode.
+    pub strict: bool,
+}
+
+impl Wrapper {
+    /// Whether there is a place for the schema of results.
+    pub fn takes_output(self) -> bool {
+        matches!(self, Self::FlatFunction | Self::Declarations(_))
+    }
 }
 
 impl Dialect {
+    /// The same target, with schemas as another one takes them.
+    #[must_use]
+    pub fn lowering_as(&self, other: Option<Target>) -> Self {
+        match other.filter(|other| *other != self.target).and_then(Target::dialect) {
+            // The endpoint reads descriptions before the model does.
+            Some(other) => Self {
+                target: self.target,
+                wrapper: self.wrapper,
+                description: self.description.or(other.description),
+                ..*other
+            },
+            None => *self,
+        }
+    }
+
+    /// The target's strict mode, where it has one; not for schemas that go by another target's rules.
+    pub fn strict(&self) -> Option<Self> {
+        let column = match self.column {
+            Column::Anthropic => Column::AnthropicStrict,
+            Column::OpenAi => Column::OpenAiStrict,
+            _ => return None,
+        };
+        let formats = if column == Column::AnthropicStrict { SHORT } else { SHORT_WITHOUT_URI };
+        Some(Self { column, formats: Some(formats), keys: KeyScope::Everywhere, strict: true, ..*self })
+    }
+
     /// What becomes of a construct.
     pub fn rule(&self, construct: Construct) -> Rule {
         TABLE.iter().find(|(row, _)| *row == construct).map_or(Rule::Keep, |(_, rules)| rules[self.column as usize])
@@ -203,56 +246,61 @@ const D: Rule = Rule::Drop;
 const N: Rule = Rule::Describe;
 const W: Rule = Rule::Rewrite;
 
-/// Columns: Anthropic, OpenAI, compatible, xAI, Gemini JSON Schema, Gemini parameters, Ollama.
+/// Columns: Anthropic, OpenAI, compatible, xAI, Gemini JSON Schema, Gemini parameters, Ollama, Anthropic strict,
+/// OpenAI strict.
 #[rustfmt::skip]
-pub static TABLE: &[(Construct, [Rule; 7])] = &[
-    (Construct::RootCombinator,     [W, W, W, W, W, W, W]),
-    (Construct::RootConstraint,     [K, N, N, N, N, N, N]),
-    (Construct::RootDescription,    [K, K, K, K, K, K, N]),
-    (Construct::AnyOf,              [K, K, K, K, K, K, K]),
-    (Construct::AnyOfSiblings,      [K, K, K, K, K, W, K]),
-    (Construct::OneOf,              [K, K, W, W, W, W, W]),
-    (Construct::AllOf,              [K, K, W, W, W, W, W]),
-    (Construct::Not,                [K, K, N, N, N, N, N]),
-    (Construct::Conditional,        [K, K, N, N, N, N, N]),
-    (Construct::Dependent,          [K, K, N, N, N, N, N]),
-    (Construct::Reference,          [W, W, W, W, W, W, W]),
-    (Construct::Recursion,          [W, W, W, W, W, W, W]),
-    (Construct::ForeignReference,   [W, W, W, W, W, W, W]),
-    (Construct::Marks,              [D, D, D, D, D, D, D]),
-    (Construct::ClosedObject,       [K, K, K, K, K, D, D]),
-    (Construct::MapObject,          [K, K, K, K, N, N, N]),
-    (Construct::PatternProperties,  [K, K, N, N, N, N, N]),
-    (Construct::Unevaluated,        [K, K, D, D, D, D, D]),
-    (Construct::PropertyCount,      [K, K, K, K, N, K, N]),
-    (Construct::Const,              [K, K, W, W, W, W, W]),
-    (Construct::Default,            [K, K, K, K, K, K, N]),
-    (Construct::Title,              [K, K, K, K, K, K, D]),
-    (Construct::Examples,           [K, K, K, K, N, N, N]),
-    (Construct::Annotation,         [K, K, K, K, D, D, D]),
-    (Construct::OpenApi,            [K, K, W, W, W, K, W]),
-    (Construct::Format,             [K, K, N, N, N, N, N]),
-    (Construct::Pattern,            [K, K, K, K, N, K, N]),
-    (Construct::TypeList,           [K, K, K, K, K, W, K]),
-    (Construct::Untyped,            [K, K, K, K, K, W, K]),
-    (Construct::MixedEnum,          [K, K, K, K, N, N, K]),
-    (Construct::Bounds,             [K, K, K, K, K, K, N]),
-    (Construct::ExclusiveBounds,    [K, K, K, K, W, W, N]),
-    (Construct::MultipleOf,         [K, K, K, K, N, N, N]),
-    (Construct::TextLength,         [K, K, K, N, N, K, N]),
-    (Construct::ItemCount,          [K, K, K, N, K, K, N]),
-    (Construct::Contains,           [K, K, N, N, N, N, N]),
-    (Construct::Tuple,              [K, K, W, W, K, W, W]),
-    (Construct::BareArray,          [K, W, W, W, W, W, W]),
-    (Construct::BareObject,         [K, W, W, W, W, W, W]),
-    (Construct::UndeclaredRequired, [K, K, W, W, W, W, W]),
-    (Construct::BooleanSchema,      [K, W, W, W, W, W, W]),
-    (Construct::UnknownKeyword,     [K, K, D, D, D, D, D]),
-    (Construct::Malformed,          [D, D, D, D, D, D, D]),
-    (Construct::Nesting,            [W, W, W, W, W, W, W]),
+pub static TABLE: &[(Construct, [Rule; 9])] = &[
+    (Construct::RootCombinator,     [W, W, W, W, W, W, W, W, W]),
+    (Construct::RootConstraint,     [K, N, N, N, N, N, N, N, N]),
+    (Construct::RootDescription,    [K, K, K, K, K, K, N, K, K]),
+    (Construct::AnyOf,              [K, K, K, K, K, K, K, K, K]),
+    (Construct::AnyOfSiblings,      [K, K, K, K, K, W, K, K, K]),
+    (Construct::OneOf,              [K, K, W, W, W, W, W, W, W]),
+    (Construct::AllOf,              [K, K, W, W, W, W, W, W, W]),
+    (Construct::Not,                [K, K, N, N, N, N, N, N, N]),
+    (Construct::Conditional,        [K, K, N, N, N, N, N, N, N]),
+    (Construct::Dependent,          [K, K, N, N, N, N, N, N, N]),
+    (Construct::Reference,          [W, W, W, W, W, W, W, W, W]),
+    (Construct::Recursion,          [W, W, W, W, W, W, W, W, W]),
+    (Construct::ForeignReference,   [W, W, W, W, W, W, W, W, W]),
+    (Construct::Marks,              [D, D, D, D, D, D, D, D, D]),
+    (Construct::ClosedObject,       [K, K, K, K, K, D, D, K, K]),
+    (Construct::MapObject,          [K, K, K, K, N, N, N, N, N]),
+    (Construct::PatternProperties,  [K, K, N, N, N, N, N, N, N]),
+    (Construct::Unevaluated,        [K, K, D, D, D, D, D, D, D]),
+    (Construct::PropertyCount,      [K, K, K, K, N, K, N, N, N]),
+    (Construct::Const,              [K, K, W, W, W, W, W, K, K]),
+    (Construct::Default,            [K, K, K, K, K, K, N, K, N]),
+    (Construct::Title,              [K, K, K, K, K, K, D, K, K]),
+    (Construct::Examples,           [K, K, K, K, N, N, N, N, N]),
+    (Construct::Annotation,         [K, K, K, K, D, D, D, D, D]),
+    (Construct::OpenApi,            [K, K, W, W, W, K, W, W, W]),
+    (Construct::Format,             [K, K, N, N, N, N, N, N, N]),
+    (Construct::Pattern,            [K, K, K, K, N, K, N, K, K]),
+    (Construct::TypeList,           [K, K, K, K, K, W, K, K, K]),
+    (Construct::Untyped,            [K, K, K, K, K, W, K, K, K]),
+    (Construct::MixedEnum,          [K, K, K, K, N, N, K, K, K]),
+    (Construct::Bounds,             [K, K, K, K, K, K, N, N, K]),
+    (Construct::ExclusiveBounds,    [K, K, K, K, W, W, N, N, K]),
+    (Construct::MultipleOf,         [K, K, K, K, N, N, N, N, K]),
+    (Construct::TextLength,         [K, K, K, N, N, K, N, N, N]),
+    (Construct::ItemCount,          [K, K, K, N, K, K, N, N, K]),
+    (Construct::Contains,           [K, K, N, N, N, N, N, N, N]),
+    (Construct::Tuple,              [K, K, W, W, K, W, W, W, W]),
+    (Construct::BareArray,          [K, W, W, W, W, W, W, W, W]),
+    (Construct::BareObject,         [K, W, W, W, W, W, W, W, W]),
+    (Construct::UndeclaredRequired, [K, K, W, W, W, W, W, W, W]),
+    (Construct::BooleanSchema,      [K, W, W, W, W, W, W, W, W]),
+    (Construct::UnknownKeyword,     [K, K, D, D, D, D, D, D, D]),
+    (Construct::Malformed,          [D, D, D, D, D, D, D, D, D]),
+    (Construct::Nesting,            [W, W, W, W, W, W, W, W, W]),
 ];
 
 /// Formats that providers name in their documentation of structured arguments.
+const SHORT_WITHOUT_URI: &[&str] =
+    &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
+
+/// The same, with `uri`.
 const SHORT: &[&str] = &["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
 
 const OPENAI: Dialect = Dialect {
@@ -266,6 +314,7 @@ const OPENAI: Dialect = Dialect {
     description: Some(1024),
     formats: None,
     keys: KeyScope::Everywhere,
+    strict: false,
 };
 
 const COMPATIBLE: Dialect = Dialect { column: Column::Compatible, description: None, formats: Some(SHORT), ..OPENAI };
@@ -281,6 +330,7 @@ const GEMINI: Dialect = Dialect {
     description: None,
     formats: Some(&["date-time", "date", "time"]),
     keys: KeyScope::Everywhere,
+    strict: false,
 };
 
 const ANTHROPIC: Dialect = Dialect {
@@ -294,6 +344,7 @@ const ANTHROPIC: Dialect = Dialect {
     description: None,
     formats: None,
     keys: KeyScope::Root,
+    strict: false,
 };
 
 /// One row per target that needs lowering.

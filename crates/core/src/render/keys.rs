@@ -45,7 +45,7 @@ impl KeyMap {
             && self.absent.is_empty()
     }
 
-    fn absorb(&mut self, other: Self) {
+    pub(super) fn absorb(&mut self, other: Self) {
         self.names.extend(other.names);
         self.absent.extend(other.absent);
         for (key, map) in other.inner {

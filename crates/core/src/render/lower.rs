@@ -14,6 +14,7 @@ use super::{
     notes::{remark, shown},
     report::Report,
     root::flatten,
+    strict::compiles,
 };
 
 mod finish;
@@ -134,6 +135,11 @@ impl Pass<'_> {
             }
             ("additionalProperties", Value::Bool(_)) => Construct::ClosedObject,
             ("additionalProperties", _) => Construct::MapObject,
+            ("pattern", Value::String(pattern)) if self.dialect.strict && !compiles(pattern) => {
+                self.report.loss_at("pattern", Construct::Pattern, Action::Described);
+                remarks.push(format!("pattern: {}", shown(value)));
+                return false;
+            }
             ("format", Value::String(format))
                 if self.dialect.formats.is_none_or(|known| known.contains(&format.as_str())) =>
             {

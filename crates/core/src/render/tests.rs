@@ -6,7 +6,9 @@ use super::*;
 
 mod properties;
 mod rules;
+mod strict;
 mod walker;
+mod wishes;
 
 fn definition(schema: &Value) -> Value {
     json!({"name": "t", "description": "Does it.", "inputSchema": schema})

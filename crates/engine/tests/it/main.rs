@@ -12,5 +12,6 @@ mod judged;
 mod path;
 mod pending;
 mod permission;
+mod provider_turn;
 mod script;
 mod stats;

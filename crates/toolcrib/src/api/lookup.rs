@@ -9,7 +9,7 @@ use toolcrib_gateway::api::{
 
 use super::{
     Api, as_wire,
-    scope::{Asking, refused},
+    scope::{Asking, refused, unassembled},
 };
 use crate::commands;
 
@@ -45,10 +45,9 @@ pub(super) fn describe(api: &Api, caller: &ApiCaller, describe: &Describe) -> Re
     as_wire(&describe_reply(&request, &view.set).value)
 }
 
-pub(super) fn assemble(api: &Api, caller: &ApiCaller, assemble: &Assemble) -> Result<Assembled, Problem> {
+pub(super) async fn assemble(api: &Api, caller: &ApiCaller, assemble: Assemble) -> Result<Assembled, Problem> {
     let asking = Asking::of(api, caller.principal.as_deref(), &assemble.scope)?;
-    let view = api.world.engine.view(&asking.scope).map_err(refused)?;
-    commands::assemble::payload(&view, assemble.target.0)
-        .map_err(|error| Problem::new(Code::Broken, error.to_string()))
-        .and_then(|payload| as_wire(&payload))
+    let model = assemble.scope.model.as_deref();
+    let payload = commands::assemble::payload(&api.world, asking.scope, assemble.target.0, model).await;
+    as_wire(&payload.map_err(unassembled)?)
 }

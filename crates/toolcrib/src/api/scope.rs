@@ -5,6 +5,7 @@ use toolcrib_engine::{Identity, Principal};
 use toolcrib_gateway::api::{ApiCaller, Code, Problem, wire::ScopeWish};
 
 use super::Api;
+use crate::commands::assemble::Unassembled;
 
 /// Who asks, settled.
 pub(super) struct Asking {
@@ -49,4 +50,12 @@ fn bound(what: &str, has: Option<&str>, wants: Option<&str>) -> Result<(), Probl
 #[expect(clippy::needless_pass_by_value, reason = "as map_err gives it")]
 pub(super) fn refused(error: SelectError) -> Problem {
     Problem::new(Code::ScopeRefused, error.to_string())
+}
+
+/// A set that there is none of.
+pub(super) fn unassembled(why: Unassembled) -> Problem {
+    match why {
+        Unassembled::Scope(error) => refused(error),
+        Unassembled::Broken(error) => Problem::new(Code::Broken, format!("{error:#}")),
+    }
 }

@@ -12,16 +12,18 @@ use toolcrib_gateway::api::{
 
 use super::{
     Api,
-    scope::{Asking, refused},
+    scope::{Asking, unassembled},
 };
+use crate::commands::assemble::prepared;
 
 /// Longest name of a call that is looked up, characters; no tool has one as long.
 const MAX_NAME: usize = 512;
 
-pub(super) fn read(api: &Api, caller: &ApiCaller, turn: &Turn) -> Result<AskedCalls, Problem> {
+pub(super) async fn read(api: &Api, caller: &ApiCaller, turn: Turn) -> Result<AskedCalls, Problem> {
     let asking = Asking::of(api, caller.principal.as_deref(), &turn.scope)?;
-    let view = api.world.engine.view(&asking.scope).map_err(refused)?;
-    let way = crate::commands::assemble::rendered(&view, turn.target.0).way_back();
+    let model = turn.scope.model.as_deref();
+    let prepared = prepared(&api.world, asking.scope, turn.target.0, model).await.map_err(unassembled)?;
+    let way = prepared.payload.rendered.way_back();
     let options = ReadOptions { printed: turn.printed, turn: turn.number.map_or(0, Number::get) };
     let read = calls_from(&way, &turn.response, &options)
         .map_err(|error| Problem::new(Code::BadResponse, error.to_string()).at("/response", error.to_string()))?;

@@ -1,40 +1,62 @@
-//! `toolcrib assemble`: the assembled tool set for a target.
+//! `toolcrib assemble`: the assembled tool set for a target and a model.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_core::{
-    assemble::TokenReport,
-    render::{KeyMap, Loss, Refused, Rendered, Target, TooManyTools, render},
+    model::Model,
+    render::{KeyMap, Loss, Refused, StrictVerdict, Target, TooManyTools},
+    select::SelectError,
 };
 use toolcrib_engine::View;
 
-use crate::{args::AssembleArgs, exit::Exit, print, world::World};
+use crate::{
+    args::AssembleArgs,
+    exit::Exit,
+    payloads::{Loading, Payload, Rendering, Tokens},
+    print,
+    world::World,
+};
 
 #[derive(Serialize)]
 struct Assembled<'a> {
     target: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<Value>,
     tools: &'a [Value],
+    #[serde(skip_serializing_if = "<[Value]>::is_empty")]
+    mcp_servers: &'a [Value],
     name_map: BTreeMap<&'a str, String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     key_maps: &'a BTreeMap<String, KeyMap>,
     tier: u8,
     listing_form: &'static str,
-    tokens: TokenReport,
+    loading: Loading,
+    tokens: &'a Tokens,
     trace: Vec<Value>,
     losses: &'a [Loss],
+    #[serde(skip_serializing_if = "<[StrictVerdict]>::is_empty")]
+    strict: &'a [StrictVerdict],
     #[serde(skip_serializing_if = "<[Refused]>::is_empty")]
     refused: &'a [Refused],
     #[serde(skip_serializing_if = "Option::is_none")]
     too_many: Option<TooManyTools>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
     hash: String,
 }
 
 pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
     let target: Target = args.target.parse()?;
     let mut world = World::start(&args.look.sources).await?;
+    let loaded = world.loaded().await;
+    let engine = world.engine.clone();
+    let settings = engine.settings();
+    let rendering = Rendering::of(&loaded, &settings.assemble.policy.groups)?;
+    let model = args.model.as_deref().map(|name| rendering.model(name, target));
     world.scope.context_length = args.context_length;
+    Rendering::measure(&mut world.scope, model.as_ref());
     world.wait_all(args.look.wait).await;
     let view = world.view()?;
     let set = &view.set;
@@ -50,8 +72,8 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
             json!({"warning": format!("the {stage} stage names '{selector}', which matches no tool")})
         }))
         .collect();
-    let rendered = rendered(&view, target);
-    let assembled = assembled(&view, target, &rendered, trace);
+    let payload = rendering.payload(&view, target, model.as_ref(), &world.counts);
+    let assembled = assembled(&view, target, model.as_ref(), &payload, trace);
     if args.look.json {
         print::json(&assembled)?;
     } else {
@@ -66,36 +88,82 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
             "tier {}, listing {}, {} tokens shown of {} ({}), {} tools reachable",
             assembled.tier,
             assembled.listing_form,
-            set.tokens.shown,
-            set.tokens.eager,
-            set.tokens.counter,
+            payload.tokens.shown,
+            payload.tokens.eager,
+            payload.tokens.counter,
             set.tools().len()
         ));
     }
-    warn(target, &rendered);
+    warn(target, &payload);
     world.warn_about_sources();
     world.stop().await;
     Ok(Exit::Done)
 }
 
 /// The assembled tool set for the JSON API. Without the trace: a caller is not told of tools that are hidden from it.
-pub(crate) fn payload(view: &View, target: Target) -> anyhow::Result<Value> {
-    let rendered = rendered(view, target);
-    Ok(serde_json::to_value(assembled(view, target, &rendered, Vec::new()))?)
+pub(crate) async fn payload(
+    world: &World,
+    scope: toolcrib_core::Scope,
+    target: Target,
+    model: Option<&str>,
+) -> Result<Value, Unassembled> {
+    let prepared = prepared(world, scope, target, model).await?;
+    let assembled = assembled(&prepared.view, target, prepared.model.as_ref(), &prepared.payload, Vec::new());
+    serde_json::to_value(assembled).map_err(|error| Unassembled::Broken(error.into()))
 }
 
-/// The view's set as the target takes it: the same for the payload and for the calls that come back.
-pub(crate) fn rendered(view: &View, target: Target) -> Rendered {
-    render(target, view.set.definitions.iter().map(|definition| &**definition))
+/// A rendered set with what it was made from.
+pub(crate) struct Prepared {
+    pub(crate) view: Arc<View>,
+    pub(crate) model: Option<Model>,
+    pub(crate) payload: Payload,
 }
 
-fn assembled<'v>(view: &'v View, target: Target, rendered: &'v Rendered, trace: Vec<Value>) -> Assembled<'v> {
-    let set = &view.set;
+/// Why there is no set.
+pub(crate) enum Unassembled {
+    /// The scope cannot be served.
+    Scope(SelectError),
+    /// The configuration cannot.
+    Broken(anyhow::Error),
+}
+
+/// What a scope sees, as the target and the model take it: the same for the payload and for the calls that come back.
+pub(crate) async fn prepared(
+    world: &World,
+    mut scope: toolcrib_core::Scope,
+    target: Target,
+    model: Option<&str>,
+) -> Result<Prepared, Unassembled> {
+    let loaded = world.loaded().await;
+    let settings = world.engine.settings();
+    let rendering = Rendering::of(&loaded, &settings.assemble.policy.groups).map_err(Unassembled::Broken)?;
+    let model = model.map(|name| rendering.model(name, target));
+    Rendering::measure(&mut scope, model.as_ref());
+    let view = world.engine.view(&scope).map_err(Unassembled::Scope)?;
+    let payload = rendering.payload(&view, target, model.as_ref(), &world.counts);
+    Ok(Prepared { view, model, payload })
+}
+
+fn assembled<'v>(
+    view: &'v View,
+    target: Target,
+    model: Option<&Model>,
+    payload: &'v Payload,
+    trace: Vec<Value>,
+) -> Assembled<'v> {
+    let (set, rendered) = (&view.set, &payload.rendered);
     let own_name: BTreeMap<&str, &str> =
         rendered.names.iter().map(|(own, exposed)| (exposed.as_str(), own.as_str())).collect();
     Assembled {
         target: target.name(),
+        model: model.map(|model| {
+            json!({
+                "name": model.name, "family": model.family, "known": model.known,
+                "context_length": model.context_length, "lowered_as": model.lower_as.name(),
+            })
+        }),
         tools: &rendered.tools,
+        mcp_servers: &payload.servers,
         name_map: set
             .name_map()
             .iter()
@@ -104,17 +172,29 @@ fn assembled<'v>(view: &'v View, target: Target, rendered: &'v Rendered, trace: 
         key_maps: &rendered.key_maps,
         tier: set.disclosure.tier,
         listing_form: set.disclosure.form().word(),
-        tokens: set.tokens,
+        loading: payload.loading,
+        tokens: &payload.tokens,
         trace,
         losses: &rendered.losses,
+        strict: &rendered.strict,
         refused: &rendered.refused,
         too_many: rendered.too_many,
+        notes: &payload.notes,
         hash: set.hash.to_string(),
     }
 }
 
 /// What the target cannot take as it is. Single losses are for `--json`.
-fn warn(target: Target, rendered: &Rendered) {
+fn warn(target: Target, payload: &Payload) {
+    let rendered = &payload.rendered;
+    for note in &payload.notes {
+        print::note(format!("note: {}", print::clean(note)));
+    }
+    for verdict in &rendered.strict {
+        if let Some(reason) = &verdict.reason {
+            print::note(format!("note: {} is not strict: {reason}", print::clean(&verdict.tool)));
+        }
+    }
     for refused in &rendered.refused {
         print::note(format!("warning: {} is left out for {target}: {}", print::clean(&refused.tool), refused.reason));
     }

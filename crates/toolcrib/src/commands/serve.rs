@@ -13,6 +13,9 @@ use toolcrib_mcp::server::{Caller, Server, ServerOptions, StdioOptions, serve_st
 use crate::world::World;
 use crate::{api::Api, args::ServeArgs, exit::Exit, print, reload, service::EngineService, settings, world};
 
+/// Longest time to wait for servers before the size of the tools is told, in seconds.
+const SETTLING: u64 = 30;
+
 pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     let shutdown = CancellationToken::new();
     tokio::spawn(cancel_on_signal(shutdown.clone()));
@@ -22,6 +25,7 @@ pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
 async fn stdio(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Exit> {
     let world = Arc::new(World::start_to_call(&args.sources, args.trust, Trust::Configured).await?);
     let watching = tokio::spawn(reload::watch(world.clone(), args.sources.clone()));
+    let telling = tokio::spawn(tell_savings(world.clone()));
     let service = EngineService::new(world.engine.clone(), world.callers.clone(), world.seal.clone());
     let server = Server::new(service, ServerOptions::default());
     let drain = Duration::from_millis(world.loaded().await.config.gateway.drain_timeout_ms);
@@ -29,6 +33,7 @@ async fn stdio(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<E
     let caller = Caller::default();
     let served = serve_stdio(&server, caller, streams::input(), streams::output(), options, shutdown).await;
     watching.abort();
+    telling.abort();
     world.stop().await;
     served.context("standard input or output broke")?;
     Ok(Exit::Done)
@@ -62,14 +67,31 @@ async fn http(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Ex
         }
     };
     let watching = tokio::spawn(reload::watch(world.clone(), args.sources.clone()));
+    let telling = tokio::spawn(tell_savings(world.clone()));
     print::note(format!("listening on http://{}/mcp", bound.local_addr()));
     let service = EngineService::new(world.engine.clone(), world.callers.clone(), world.seal.clone());
     let api = Api::new(world.clone());
     let served = bound.with_api(api).serve(service, shutdown).await;
     watching.abort();
+    telling.abort();
     world.stop().await;
     served?;
     Ok(Exit::Done)
+}
+
+/// Says what the tools cost a model and what they would cost without the bridge, once the servers are there.
+async fn tell_savings(world: Arc<World>) {
+    world.wait_all(SETTLING).await;
+    if let Ok(view) = world.view() {
+        let tokens = view.set.tokens;
+        print::note(format!(
+            "{} tools; a model is shown {} tokens instead of {} ({})",
+            view.set.tools().len(),
+            tokens.shown,
+            tokens.eager,
+            tokens.counter
+        ));
+    }
 }
 
 async fn cancel_on_signal(shutdown: CancellationToken) {

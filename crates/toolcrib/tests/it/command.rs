@@ -122,6 +122,45 @@ fn assemble_prints_the_shape_of_the_target() {
     }
 }
 
+/// The model decides how deferred tools are loaded, whose tokens are counted, and what strict mode takes.
+#[test]
+fn assemble_goes_by_the_model() {
+    let get = |config: &str, target: &str, model: &str| -> Value {
+        let args = ["assemble", "--for", target, "--model", model, "--disclosure", "on", "--json"];
+        serde_json::from_str(&run(config, &with_catalog(&args)).out).unwrap()
+    };
+    for (config, target, model, loading, known) in [
+        ("", "anthropic", "claude-opus-5", "search", true),
+        ("", "anthropic", "claude-haiku-4-5", "bridge", true),
+        ("", "openai-responses", "gpt-5.4", "search", true),
+        ("", "openai-chat", "gpt-5.4", "bridge", true),
+        ("", "anthropic", "house-1", "bridge", false),
+        ("payloads.loading = 'provider'", "anthropic", "claude-opus-5", "provider_search", true),
+        ("payloads.loading = 'bridge'", "anthropic", "claude-opus-5", "bridge", true),
+        (
+            "[[payloads.models]]\nfamily = 'house'\nmatch = ['house-*']\nsearch = ['anthropic']",
+            "anthropic",
+            "house-1",
+            "search",
+            true,
+        ),
+    ] {
+        let printed = get(config, target, model);
+        assert_eq!(printed["loading"], loading, "{target} {model} {config}");
+        assert_eq!(printed["model"]["known"], known, "{model}");
+        assert_eq!(printed["notes"].is_array(), !known, "{model}: an unknown model is told of");
+        let text = printed["tools"].to_string();
+        assert_eq!(text.contains("tool_call"), loading == "bridge", "{target} {model}");
+        assert_eq!(text.contains("defer_loading"), loading != "bridge" && target == "anthropic", "{target} {model}");
+        let counter = printed["tokens"]["counter"].as_str().unwrap();
+        assert!(counter.starts_with("estimate") || counter.starts_with("exact"), "{counter}");
+    }
+    let printed = get("payloads.strict = ['*']", "openai-chat", "gpt-5");
+    assert!(printed["strict"].as_array().unwrap().iter().any(|verdict| verdict["strict"] == true), "{printed}");
+    check("payloads.strict = ['[']", &["assemble"], 2, "", "payloads.strict");
+    check("[[payloads.models]]\nfamily = 'x'\nmatch = ['[']", &["assemble"], 2, "", "family 'x'");
+}
+
 #[test]
 fn the_same_input_gives_the_same_bytes() {
     let once = run("", &with_catalog(&["assemble", "--json"])).out;

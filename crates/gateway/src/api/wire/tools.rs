@@ -17,6 +17,9 @@ pub struct ScopeWish {
     pub profile: Option<Word>,
     /// The agent on whose behalf it is asked.
     pub agent: Option<Word>,
+    /// The model, by the name that its provider knows: decides how deferred tools are loaded, whose tokens are counted, and
+    /// the context length where none is given. The same for assembling and for turns.
+    pub model: Option<Word>,
     /// The model's context length in tokens.
     pub context_length: Option<Number<1, 1_000_000_000>>,
 }
