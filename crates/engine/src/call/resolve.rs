@@ -69,7 +69,7 @@ pub(super) async fn resolve(
             match find(view, &name) {
                 Some((tool, exposed)) => {
                     state.name.clone_from(&exposed);
-                    Ok(Resolved::Tool(Target { tool, exposed, arguments }))
+                    target(view, tool, exposed, arguments)
                 }
                 None => Err(unknown(engine, view, &request.scope, &name, true)),
             }
@@ -77,17 +77,35 @@ pub(super) async fn resolve(
         name => match find(view, name) {
             Some((tool, exposed)) => {
                 state.name.clone_from(&exposed);
-                Ok(Resolved::Tool(Target { tool, exposed, arguments: request.arguments.clone() }))
+                target(view, tool, exposed, request.arguments.clone())
             }
             None => Err(unknown(engine, view, &request.scope, name, false)),
         },
     }
 }
 
-/// The tool with the name as the map has it. From here on only that one counts: rules about the exposed name must not be
+/// The tool itself, or of those that it stands for the one that the arguments name: from here on only that one counts.
+fn target(view: &View, tool: Arc<Tool>, exposed: String, arguments: Option<Box<RawValue>>) -> Result<Resolved, Stop> {
+    let Some(merged) = view.set.merged(&exposed) else {
+        return Ok(Resolved::Tool(Target { tool, exposed, arguments }));
+    };
+    match merged.choose(arguments.as_deref()) {
+        Ok((member, arguments)) => Ok(Resolved::Tool(Target { tool: member.clone(), exposed, arguments })),
+        Err(which) => {
+            let value = serde_json::json!({
+                "error": "invalid_arguments",
+                "message": format!("{exposed} stands for the same tool of several servers: {which}"),
+                "inputSchema": tool.input_schema(),
+            });
+            Err(Stop::told(Outcome::Invalid, value.to_string()))
+        }
+    }
+}
+
+/// The tool with the name as the map has it, also where it was called by another name that the configuration gives it. From here on only that one counts: rules about the exposed name must not be
 /// got around by another spelling of it.
 fn find(view: &View, name: &str) -> Option<(Arc<Tool>, String)> {
-    let name = name.trim();
+    let name = view.set.resolve(name.trim())?;
     view.set.tool(name).map(|tool| (tool.clone(), name.to_owned()))
 }
 

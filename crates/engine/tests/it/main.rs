@@ -12,5 +12,6 @@ mod judged;
 mod path;
 mod pending;
 mod permission;
+mod scopes;
 mod script;
 mod stats;

@@ -1,7 +1,10 @@
 //! Listing, searching, describing, assembling.
 
 use serde_json::json;
-use toolcrib_core::bridge::{describe_reply, read_describe};
+use toolcrib_core::{
+    assemble::Incomplete,
+    bridge::{describe_reply, read_describe},
+};
 use toolcrib_gateway::api::{
     ApiCaller, Code, Problem,
     wire::{Assemble, Assembled, Describe, Described, Found, Number, ScopeWish, Search, Tools},
@@ -48,6 +51,17 @@ pub(super) fn describe(api: &Api, caller: &ApiCaller, describe: &Describe) -> Re
 pub(super) fn assemble(api: &Api, caller: &ApiCaller, assemble: &Assemble) -> Result<Assembled, Problem> {
     let asking = Asking::of(api, caller.principal.as_deref(), &assemble.scope)?;
     let view = api.world.engine.view(&asking.scope).map_err(refused)?;
+    // A run must not begin without its tools. What is missing is told, not who removed it.
+    if let Some(incomplete) = &view.set.incomplete {
+        let text = match incomplete {
+            Incomplete::Missing { tools } => {
+                let names: Vec<&str> = tools.iter().map(|absence| &*absence.tool).collect();
+                format!("required tools are missing: {}", names.join(", "))
+            }
+            Incomplete::NothingLeft { .. } => "the lists that apply leave no tool".to_owned(),
+        };
+        return Err(Problem::new(Code::ScopeRefused, text));
+    }
     commands::assemble::payload(&view, assemble.target.0)
         .map_err(|error| Problem::new(Code::Broken, error.to_string()))
         .and_then(|payload| as_wire(&payload))

@@ -1,22 +1,31 @@
 //! `toolcrib assemble`: the assembled tool set for a target.
 
+mod diff;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolcrib_core::{
-    assemble::TokenReport,
+    Scope,
+    assemble::{Incomplete, TokenReport},
+    explain::Explanation,
     render::{KeyMap, Loss, Refused, Rendered, Target, TooManyTools, render},
+    select::FindingKind,
 };
 use toolcrib_engine::View;
 
+use super::doctor::policy;
 use crate::{args::AssembleArgs, exit::Exit, print, world::World};
 
+/// The JSON document. `definitions` holds a hash of the whole definition of every reachable tool, so that two documents
+/// can be compared; `incomplete` says why the set must not be handed to a run.
 #[derive(Serialize)]
 struct Assembled<'a> {
     target: &'static str,
     tools: &'a [Value],
     name_map: BTreeMap<&'a str, String>,
+    definitions: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     key_maps: &'a BTreeMap<String, KeyMap>,
     tier: u8,
@@ -28,28 +37,25 @@ struct Assembled<'a> {
     refused: &'a [Refused],
     #[serde(skip_serializing_if = "Option::is_none")]
     too_many: Option<TooManyTools>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incomplete: Option<&'a Incomplete>,
     hash: String,
 }
 
 pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
     let target: Target = args.target.parse()?;
+    if let [before, after] = &*args.diff {
+        return diff::run(&args, target, before, after).await;
+    }
     let mut world = World::start(&args.look.sources).await?;
     world.scope.context_length = args.context_length;
     world.wait_all(args.look.wait).await;
     let view = world.view()?;
     let set = &view.set;
-    let trace = world.engine.explain(&world.scope, "*")?;
-    let trace = trace
-        .iter()
-        .map(|explanation| {
-            let mut value = serde_json::to_value(explanation).unwrap_or_default();
-            value["sentence"] = explanation.sentence().into();
-            value
-        })
-        .chain(set.unmatched.iter().map(|(stage, selector)| {
-            json!({"warning": format!("the {stage} stage names '{selector}', which matches no tool")})
-        }))
-        .collect();
+    let trace = trace(&world, &world.scope)?;
+    for odd in warnings(&world).await {
+        print::note(odd);
+    }
     let rendered = rendered(&view, target);
     let assembled = assembled(&view, target, &rendered, trace);
     if args.look.json {
@@ -74,8 +80,31 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
     }
     warn(target, &rendered);
     world.warn_about_sources();
+    let incomplete = set.incomplete.clone();
+    if let Some(incomplete) = &incomplete {
+        print::note(format!("error: {}", print::clean(&incomplete.to_string())));
+    }
     world.stop().await;
-    Ok(Exit::Done)
+    Ok(if incomplete.is_some() { Exit::Denied } else { Exit::Done })
+}
+
+/// What became of every tool.
+fn trace(world: &World, scope: &Scope) -> anyhow::Result<Vec<Value>> {
+    let explained = world.engine.explain(scope, "*")?;
+    let one = |explanation: &Explanation| {
+        let mut value = serde_json::to_value(explanation).unwrap_or_default();
+        value["sentence"] = explanation.sentence().into();
+        value
+    };
+    Ok(explained.iter().map(one).collect())
+}
+
+/// Entries of the policy that name nothing: kept, and told once.
+async fn warnings(world: &World) -> Vec<String> {
+    let (catalog, settings, loaded) = (world.engine.hub().catalog(), world.engine.settings(), world.loaded().await);
+    let found = policy::findings(&catalog, &settings, &loaded, &world.scope, &world.callers);
+    let unmatched = found.into_iter().filter(|odd| odd.kind == FindingKind::Unmatched);
+    unmatched.map(|odd| print::clean(&format!("warning: {odd}"))).collect()
 }
 
 /// The assembled tool set for the JSON API. Without the trace: a caller is not told of tools that are hidden from it.
@@ -101,6 +130,7 @@ fn assembled<'v>(view: &'v View, target: Target, rendered: &'v Rendered, trace: 
             .iter()
             .map(|(name, id)| (own_name.get(name).copied().unwrap_or(name), id.to_string()))
             .collect(),
+        definitions: set.tools().iter().map(|tool| (tool.id().to_string(), tool.hash().to_string())).collect(),
         key_maps: &rendered.key_maps,
         tier: set.disclosure.tier,
         listing_form: set.disclosure.form().word(),
@@ -109,6 +139,7 @@ fn assembled<'v>(view: &'v View, target: Target, rendered: &'v Rendered, trace: 
         losses: &rendered.losses,
         refused: &rendered.refused,
         too_many: rendered.too_many,
+        incomplete: set.incomplete.as_ref(),
         hash: set.hash.to_string(),
     }
 }
