@@ -15,6 +15,7 @@ use crate::{
 
 use section::{Reader, Rule, typed};
 
+mod exclusive;
 mod section;
 mod server;
 
@@ -120,6 +121,11 @@ fn admit(document: &mut Document, diagnostics: &mut Vec<Diagnostic>) -> Map<Stri
         *key = json!({"key": key.take()});
     }
     if document.own {
+        for key in exclusive::settle(&mut tree) {
+            let finding = Diagnostic::error(&key, "allow and also_allow stand in one place of one file")
+                .hint("put all of it into allow; until this is mended nothing is allowed here");
+            diagnostics.push(finding.at(&document.path, document.place_of(&key)));
+        }
         for finding in reference::unknown_keys(&tree) {
             let place = document.place_of(&finding.key);
             diagnostics.push(finding.at(&document.path, place));
@@ -185,6 +191,8 @@ fn build(mut tree: Map<String, Value>, reader: &mut Reader<'_>) -> Config {
         groups: std::collections::BTreeMap::new(),
         profiles: std::collections::BTreeMap::new(),
         profile: None,
+        agents: std::collections::BTreeMap::new(),
+        callers: std::collections::BTreeMap::new(),
         gateway: reader.section("gateway", take("gateway"), Rule::Default),
         store: reader.section("store", take("store"), Rule::Default),
         limits: reader.section("limits", take("limits"), Rule::Default),
@@ -214,6 +222,21 @@ fn build(mut tree: Map<String, Value>, reader: &mut Reader<'_>) -> Config {
             allow.append(&mut profile.also_allow);
         }
         config.profiles.insert(name, profile);
+    }
+    // Who an agent or a caller is restricts what is seen: where that cannot be read, nobody sees anything.
+    for key in ["agents", "callers"] {
+        let Some(value) = take(key) else { continue };
+        if !value.is_object() {
+            config.policy.allow = Some(Vec::new());
+        }
+        for (name, entry) in entries(key, Some(value), reader) {
+            let place = format!("{key}.{name}");
+            if key == "agents" {
+                config.agents.insert(name, reader.section(&place, Some(entry), Rule::AllowNothing));
+            } else {
+                config.callers.insert(name, reader.section(&place, Some(entry), Rule::AllowNothing));
+            }
+        }
     }
     if let Some(mut profile) = take("profile") {
         match reader.expand_all(&mut profile, "profile").and_then(|()| typed("profile", &profile)) {

@@ -25,13 +25,15 @@ pub use calls::{
 pub use disclosure::{DisclosureConfig, Ranker};
 pub use gateway::{GatewayConfig, KeyScope, NamedKey, StoreConfig, SyncMode};
 pub use limits::{LimitsConfig, RedactMode, ResultsConfig, UntrustedMark};
-pub use names::{ConflictRule, NamesConfig, PrefixRule};
 pub use payloads::{CacheMark, HostedCalls, LoadingMode, ModelConfig, ModelTokens, PayloadsConfig};
+pub use names::{ConflictRule, MergeConfig, NamesConfig, PrefixRule};
 pub use permissions::{
     ApprovalsConfig, ConditionConfig, ConditionOp, EffectWord, HostsConfig, PermissionsConfig, RiskConfig, RiskWord,
     RoleConfig, RuleAction, RuleConfig, TrustLevel,
 };
-pub use policy::{PolicyConfig, ProfileConfig};
+pub use policy::{
+    AgentConfig, AgentRole, CallerConfig, ListsConfig, ModelRuleConfig, PolicyConfig, ProfileConfig, SubAgentsConfig,
+};
 pub use server::{EraSetting, ServerConfig, TransportKind};
 
 use crate::Diagnostic;
@@ -51,7 +53,7 @@ pub struct Config {
     pub payloads: PayloadsConfig,
     /// Built-in tools.
     pub builtin: BuiltinConfig,
-    /// Which tools anybody may see.
+    /// Which tools anybody may see, and under which conditions.
     pub policy: PolicyConfig,
     /// Which tools may run, and which must be asked about.
     pub permissions: PermissionsConfig,
@@ -67,6 +69,11 @@ pub struct Config {
     pub profiles: BTreeMap<String, ProfileConfig>,
     /// The profile of callers that name none.
     pub profile: Option<String>,
+    /// What holds for agents, by name. `*` stands for those without an entry and for callers that name none; without it,
+    /// agents without an entry are refused as soon as one has an entry.
+    pub agents: BTreeMap<String, AgentConfig>,
+    /// As whom holders of `gateway.named_keys` are served, by the name of the key.
+    pub callers: BTreeMap<String, CallerConfig>,
     /// The HTTP face.
     pub gateway: GatewayConfig,
     /// Where state is kept.
@@ -86,6 +93,14 @@ impl Config {
         self.disclosure.settle(findings);
         self.names.settle(findings);
         self.builtin.settle(findings);
+        if let Some(rules) = &mut self.policy.subagents {
+            rules.settle("policy.subagents", findings);
+        }
+        for (name, agent) in &mut self.agents {
+            if let Some(rules) = &mut agent.subagents {
+                rules.settle(&format!("agents.{name}.subagents"), findings);
+            }
+        }
         self.approvals.settle(findings);
         self.calls.settle(findings);
         self.audit.settle(findings);

@@ -1,19 +1,24 @@
 //! Assembling: catalog → selection → names → disclosure → definitions. A pure function; the same catalog, scope and
 //! settings give the same bytes.
 
+mod required;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
 use crate::{
-    Catalog, ContentHash, Scope, Source, Tool,
+    Catalog, ContentHash, Scope, Source, SourceState, Tool,
     bridge::{self, Card, Directory},
     disclosure::{self, Disclosure, Entry, Options, Placement, Settings},
-    name::{Assignment, NameLoser, NameMap, NameSettings, assign},
+    name::{Assignment, MergeRule, Merged, NameLoser, NameMap, NameSettings, assign, merge},
     search::{self, Document, Index, Parameter, RankerKind, Shelf},
-    select::{Policy, Removed, SelectError, select},
+    select::{Policy, Removals, SelectError, select},
     selector::Selector,
 };
+
+use required::incomplete;
+pub use required::{Absence, Incomplete};
 
 /// Settings of the assembly.
 #[derive(Clone, Default)]
@@ -22,12 +27,12 @@ pub struct AssembleSettings {
     pub policy: Policy,
     /// How names are formed.
     pub names: NameSettings,
+    /// Servers whose tools are merged where they are the same.
+    pub merge: Vec<MergeRule>,
     /// When and how tools are deferred.
     pub disclosure: Settings,
     /// The same for scopes of certain profiles.
     pub profile_disclosure: BTreeMap<String, Settings>,
-    /// The profile of scopes that name none.
-    pub default_profile: Option<String>,
     /// How the listing is made.
     pub listing: Options,
     /// Tools that are never deferred, beyond those of the built-in source and of sources marked so.
@@ -73,16 +78,20 @@ pub struct ToolSet {
     /// Token counts.
     pub tokens: TokenReport,
     /// Tools that selection removed.
-    pub removed: Vec<Removed>,
+    pub removals: Removals,
     /// Tools that lost their name to another one.
     pub losers: Vec<NameLoser>,
-    /// Rules that name no tool, as (stage, selector).
-    pub unmatched: Vec<(String, String)>,
+    /// Why this set must not be handed to a run, if it must not.
+    pub incomplete: Option<Incomplete>,
     /// Changes exactly when `definitions` or the reachable tools change.
     pub hash: ContentHash,
     /// Changes exactly when `definitions` change.
     pub shown_hash: ContentHash,
     assignment: Assignment,
+    // Positions by other names, in lower case.
+    aliases: BTreeMap<String, usize>,
+    // By position.
+    merged: BTreeMap<usize, Merged>,
     standing: Vec<Standing>,
     summaries: Vec<Option<Arc<str>>>,
     ranker: RankerKind,
@@ -108,6 +117,42 @@ impl ToolSet {
     /// The tool behind an exposed name.
     pub fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
         self.assignment.map.position(name).map(|index| &self.assignment.tools[index])
+    }
+
+    /// The exposed name that a name leads to: itself, or that of the tool which the configuration calls so as well.
+    pub fn resolve<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        if self.assignment.map.position(name).is_some() {
+            return Some(name);
+        }
+        let position = self.aliases.get(&*crate::selector::pattern::lower(name))?;
+        Some(self.assignment.map.name(*position))
+    }
+
+    /// What the tool under an exposed name stands for, if it stands for several.
+    pub fn merged(&self, name: &str) -> Option<&Merged> {
+        self.merged.get(&self.assignment.map.position(name)?)
+    }
+
+    /// Every tool that can be reached, those that another one stands for in its place.
+    pub fn callable(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        let tools = self.assignment.tools.iter().enumerate();
+        tools.flat_map(|(position, tool)| match self.merged.get(&position) {
+            Some(merged) => merged.members.values().collect(),
+            None => vec![tool],
+        })
+    }
+
+    /// How the tool at a position is doing, and whether its definition is an old one: of several that it stands for, the
+    /// one that does best.
+    pub fn state(&self, position: usize, catalog: &Catalog) -> (SourceState, bool) {
+        let of = |tool: &Arc<Tool>| {
+            let entry = catalog.sources().get(tool.source());
+            let state = entry.map_or(SourceState::Disabled, |entry| entry.state.clone());
+            (state, entry.is_some_and(|entry| entry.stale))
+        };
+        let members = self.merged.get(&position).into_iter().flat_map(|merged| merged.members.values());
+        let best = members.map(of).min_by_key(|(state, stale)| (*state != SourceState::Ready, *stale));
+        best.unwrap_or_else(|| of(&self.assignment.tools[position]))
     }
 
     /// Where the tool at a position stands.
@@ -186,11 +231,18 @@ fn document(name: &str, tool: &Tool, summary: Option<&str>) -> Document {
 /// Assembles the tools of a catalog for a scope.
 pub fn assemble(catalog: &Catalog, scope: &Scope, settings: &AssembleSettings) -> Result<ToolSet, SelectError> {
     let selection = select(catalog, &settings.policy, &settings.names, scope)?;
-    let assignment = assign(&selection.kept, &settings.names);
+    let (claims, by_id) = merge(selection.kept, &settings.merge, &settings.names);
+    let mut assignment = assign(&claims, &settings.names);
+    let losers = std::mem::take(&mut assignment.losers);
+    let incomplete = incomplete(catalog, scope, settings, &selection.removals, &assignment, &losers, &by_id);
     let summaries: Vec<Option<Arc<str>>> = assignment
         .tools
         .iter()
-        .map(|tool| catalog.sources().get(tool.source()).and_then(|entry| entry.summary.clone()))
+        .map(|tool| {
+            let source = by_id.get(tool.id()).and_then(|merged| merged.members.values().next());
+            let source = source.map_or(tool.source(), |member| member.source());
+            catalog.sources().get(source).and_then(|entry| entry.summary.clone())
+        })
         .collect();
     let groups = &settings.policy.groups;
     let named = |list: &[Selector], tool: &Tool, name: &str| list.iter().any(|s| s.matches(tool, name, groups));
@@ -216,7 +268,7 @@ pub fn assemble(catalog: &Catalog, scope: &Scope, settings: &AssembleSettings) -
             }
         })
         .collect();
-    let profile = scope.profile.as_ref().or(settings.default_profile.as_ref());
+    let profile = settings.policy.profile_of(scope);
     let disclosure_settings =
         profile.and_then(|profile| settings.profile_disclosure.get(profile)).unwrap_or(&settings.disclosure);
     let context_length = scope.context_length.or(settings.context_length).and_then(|n| i64::try_from(n).ok());
@@ -255,12 +307,26 @@ pub fn assemble(catalog: &Catalog, scope: &Scope, settings: &AssembleSettings) -
     let shown = definitions.iter().map(|definition| ContentHash::of_bytes(definition.to_string().as_bytes()));
     let shown_hash = ContentHash::of_hashes(shown);
     let hash = ContentHash::of_hashes(reachable.chain([shown_hash]));
+    let merged: BTreeMap<usize, Merged> = if by_id.is_empty() {
+        BTreeMap::new()
+    } else {
+        let tools = assignment.tools.iter().enumerate();
+        tools.filter_map(|(position, tool)| Some((position, by_id.get(tool.id())?.clone()))).collect()
+    };
+    let mut aliases = BTreeMap::new();
+    for (name, id) in settings.policy.groups.aliases() {
+        if let Some(position) = assignment.tools.iter().position(|tool| tool.id() == id) {
+            aliases.insert(name.to_owned(), position);
+        }
+    }
     Ok(ToolSet {
+        aliases,
+        merged,
         definitions,
         tokens,
-        removed: selection.removed,
-        losers: assignment.losers.clone(),
-        unmatched: selection.unmatched,
+        removals: selection.removals,
+        losers,
+        incomplete,
         hash,
         shown_hash,
         standing,

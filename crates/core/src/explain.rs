@@ -6,6 +6,7 @@ use crate::{
     Catalog, SourceState, ToolId,
     assemble::{AssembleSettings, Standing, ToolSet},
     name::exposed_name,
+    select::Removal,
 };
 
 /// What became of one tool.
@@ -26,6 +27,15 @@ pub enum Fate {
         origin: String,
         /// What would bring it back.
         fix: String,
+    },
+    /// Another tool stands for it.
+    Merged {
+        /// The exposed name of that one.
+        into: String,
+        /// The argument that says which is meant.
+        argument: String,
+        /// The value that means this one.
+        value: String,
     },
     /// Its name belongs to another tool.
     Blocked {
@@ -62,6 +72,9 @@ impl Explanation {
         let mut text = match &self.fate {
             Fate::Direct => format!("{id} is shown directly as {name}"),
             Fate::Deferred => format!("{id} is reachable as {name} through tool_search and tool_call"),
+            Fate::Merged { into, argument, value } => {
+                format!("{id} is reachable as {into} with {argument} = \"{value}\"")
+            }
             Fate::Hidden { stage, rule, origin, fix } => {
                 format!("{id} is hidden by the {stage} stage ({rule}, {origin}); to change that, {fix}")
             }
@@ -77,6 +90,8 @@ impl Explanation {
             SourceState::Ready => {}
             SourceState::Starting => text.push_str("; its server is still starting"),
             SourceState::Down { reason } => text.push_str(&format!("; its server is down ({reason})")),
+            // What is not shown cannot be looked at either.
+            SourceState::Disabled if !matches!(self.fate, Fate::Direct | Fate::Deferred | Fate::Merged { .. }) => {}
             SourceState::Disabled => text.push_str("; it can be looked at but not called"),
         }
         if self.stale {
@@ -91,18 +106,15 @@ impl Explanation {
 /// name. `*` means every tool. In catalog order; empty if the name means nothing.
 pub fn explain(catalog: &Catalog, set: &ToolSet, settings: &AssembleSettings, name: &str) -> Vec<Explanation> {
     let mut found: Vec<Explanation> = Vec::new();
-    let identity: Option<ToolId> = name.parse().ok();
+    let identity = name.parse::<ToolId>().ok().or_else(|| settings.policy.groups.aliased(name).cloned());
     let means =
         |id: &ToolId, exposed: &str| name == "*" || name == exposed || name == id.name || identity.as_ref() == Some(id);
-    let mut push = |id: &ToolId, exposed: String, fate: Fate| {
+    let state = |id: &ToolId| {
         let entry = catalog.sources().get(&id.source);
-        found.push(Explanation {
-            id: id.clone(),
-            name: exposed,
-            fate,
-            source: entry.map_or(SourceState::Disabled, |entry| entry.state.clone()),
-            stale: entry.is_some_and(|entry| entry.stale),
-        });
+        (entry.map_or(SourceState::Disabled, |entry| entry.state.clone()), entry.is_some_and(|entry| entry.stale))
+    };
+    let mut push = |id: &ToolId, exposed: String, fate: Fate, (source, stale): (SourceState, bool)| {
+        found.push(Explanation { id: id.clone(), name: exposed, fate, source, stale });
     };
     for (position, (exposed, id)) in set.name_map().iter().enumerate() {
         if means(id, exposed) {
@@ -110,32 +122,35 @@ pub fn explain(catalog: &Catalog, set: &ToolSet, settings: &AssembleSettings, na
                 Standing::Direct => Fate::Direct,
                 Standing::Deferred => Fate::Deferred,
             };
-            push(id, exposed.to_owned(), fate);
+            push(id, exposed.to_owned(), fate, set.state(position, catalog));
+        }
+        let Some(merged) = set.merged(exposed) else { continue };
+        for (value, member) in &merged.members {
+            if means(member.id(), &exposed_name(member.id(), &settings.names)) {
+                let (argument, value) = (merged.argument.clone(), value.clone());
+                let fate = Fate::Merged { into: exposed.to_owned(), argument, value };
+                push(member.id(), exposed.to_owned(), fate, state(member.id()));
+            }
         }
     }
-    for removed in &set.removed {
-        let exposed = exposed_name(&removed.id, &settings.names);
-        if means(&removed.id, &exposed) {
-            let removal = &removed.removal;
-            let fate = Fate::Hidden {
-                stage: removed.stage.clone(),
-                rule: removal.rule.clone(),
-                origin: removal.origin.clone(),
-                fix: removal.fix.clone(),
-            };
-            push(&removed.id, exposed, fate);
+    for removed in set.removals.iter() {
+        let exposed = exposed_name(removed.tool.id(), &settings.names);
+        if means(removed.tool.id(), &exposed) {
+            let Removal { rule, origin, fix } = set.removals.removal(removed);
+            let stage = set.removals.stage(removed).to_owned();
+            push(removed.tool.id(), exposed, Fate::Hidden { stage, rule, origin, fix }, state(removed.tool.id()));
         }
     }
     for loser in &set.losers {
         if means(&loser.id, &loser.name) {
-            push(&loser.id, loser.name.clone(), Fate::Blocked { winner: loser.winner.clone() });
+            push(&loser.id, loser.name.clone(), Fate::Blocked { winner: loser.winner.clone() }, state(&loser.id));
         }
     }
     for refused in catalog.quarantined() {
         let id = ToolId::new(refused.source.clone(), refused.name.clone());
         let exposed = exposed_name(&id, &settings.names);
         if means(&id, &exposed) {
-            push(&id, exposed, Fate::Quarantined { reason: refused.reason.to_string() });
+            push(&id, exposed, Fate::Quarantined { reason: refused.reason.to_string() }, state(&id));
         }
     }
     found.sort_by(|a, b| a.id.cmp(&b.id));

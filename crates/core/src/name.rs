@@ -5,12 +5,19 @@
 //! like one that has a tail. Together this makes the mapping injective (up to 40-bit hash collisions, which the
 //! conflict rule then resolves), without ever comparing tools with one another.
 
-use std::{collections::HashMap, sync::Arc};
+mod assign;
+mod confusable;
+mod merge;
 
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
-use crate::{ContentHash, Source, Tool, ToolId, bridge::is_bridge_name};
+use crate::{ContentHash, Source, ToolId, bridge::is_bridge_name};
+
+pub use assign::{Assignment, Claim, NameLoser, NameMap, assign};
+pub use confusable::{Alike, Lookalikes, clashes, folded, lookalikes};
+pub(crate) use merge::merge;
+pub use merge::{MergeRule, Merged, WhichOne};
 
 /// Between a source's label and the tool's own name.
 pub const SEPARATOR: &str = "__";
@@ -147,124 +154,6 @@ fn looks_tailed(name: &str) -> bool {
         // A tail of letters alone is far more often a word ("_messages"); hashes hold a digit 15 times out of 16,
         // and those that do not are given one by `tail_of`.
         && bytes[bytes.len() - TAIL + 1..].iter().any(u8::is_ascii_digit)
-}
-
-/// Exposed names of a set of tools and the way back. Calls are resolved by looking names up here, never by taking a
-/// name apart.
-#[derive(Clone, Debug, Default)]
-pub struct NameMap {
-    forward: Vec<(String, ToolId)>,
-    backward: HashMap<String, usize>,
-}
-
-impl NameMap {
-    /// The tool behind an exposed name.
-    pub fn id(&self, name: &str) -> Option<&ToolId> {
-        self.backward.get(name).map(|&index| &self.forward[index].1)
-    }
-
-    /// Position of an exposed name among the tools the map was made for.
-    pub fn position(&self, name: &str) -> Option<usize> {
-        self.backward.get(name).copied()
-    }
-
-    /// The exposed name at a position below [`NameMap::len`].
-    pub fn name(&self, position: usize) -> &str {
-        &self.forward[position].0
-    }
-
-    /// All pairs in the order of the tools.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &ToolId)> {
-        self.forward.iter().map(|(name, id)| (name.as_str(), id))
-    }
-
-    /// Number of names.
-    pub fn len(&self) -> usize {
-        self.forward.len()
-    }
-
-    /// Whether there is no name.
-    pub fn is_empty(&self) -> bool {
-        self.forward.is_empty()
-    }
-}
-
-/// A tool that lost its name to another one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NameLoser {
-    /// The tool that is not served.
-    pub id: ToolId,
-    /// The contested name.
-    pub name: String,
-    /// Who has the name; `None` where the rule rejects all of them.
-    pub winner: Option<ToolId>,
-}
-
-/// Names for a set of tools.
-#[derive(Clone, Debug, Default)]
-pub struct Assignment {
-    /// The tools that got a name, in the order of their names.
-    pub tools: Vec<Arc<Tool>>,
-    /// Their names and the way back; positions are those of `tools`.
-    pub map: NameMap,
-    /// The tools that did not.
-    pub losers: Vec<NameLoser>,
-}
-
-/// Gives every tool its exposed name and settles conflicts by the declared rule.
-pub fn assign(tools: &[Arc<Tool>], settings: &NameSettings) -> Assignment {
-    let mut claims: Vec<(String, &Arc<Tool>)> =
-        tools.iter().map(|tool| (exposed_name(tool.id(), settings), tool)).collect();
-    claims.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| rank(a.1, settings).cmp(&rank(b.1, settings))));
-    let mut losers = Vec::new();
-    let mut named: Vec<(String, Arc<Tool>)> = Vec::with_capacity(claims.len());
-    let mut renamed: Vec<(String, Arc<Tool>)> = Vec::new();
-    for group in claims.chunk_by(|a, b| a.0 == b.0) {
-        if group.len() > 1 && settings.conflict == Conflict::Reject {
-            losers.extend(group.iter().map(|(name, tool)| NameLoser {
-                id: tool.id().clone(),
-                name: name.clone(),
-                winner: None,
-            }));
-            continue;
-        }
-        named.push((group[0].0.clone(), group[0].1.clone()));
-        for (name, tool) in &group[1..] {
-            if settings.conflict == Conflict::Namespace {
-                renamed.push((namespaced(tool.id(), settings), (*tool).clone()));
-            } else {
-                losers.push(NameLoser {
-                    id: tool.id().clone(),
-                    name: name.clone(),
-                    winner: Some(group[0].1.id().clone()),
-                });
-            }
-        }
-    }
-    renamed.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.id().cmp(b.1.id())));
-    for (name, tool) in renamed {
-        // A name that carries a tail only meets another by hash collision; whoever sorts first has it.
-        match named.binary_search_by(|(taken, _)| taken.as_str().cmp(&name)) {
-            Ok(index) => {
-                losers.push(NameLoser { id: tool.id().clone(), name, winner: Some(named[index].1.id().clone()) });
-            }
-            Err(index) => named.insert(index, (name, tool)),
-        }
-    }
-    losers.sort_by(|a, b| a.id.cmp(&b.id));
-    let mut map = NameMap::default();
-    let mut kept = Vec::with_capacity(named.len());
-    for (index, (name, tool)) in named.into_iter().enumerate() {
-        map.backward.insert(name.clone(), index);
-        map.forward.push((name, tool.id().clone()));
-        kept.push(tool);
-    }
-    Assignment { tools: kept, map, losers }
-}
-
-fn rank<'a>(tool: &'a Tool, settings: &NameSettings) -> (u8, &'a ToolId) {
-    let precedence = if settings.conflict == Conflict::First { 0 } else { tool.source().precedence() };
-    (precedence, tool.id())
 }
 
 /// The name with its source's label and a tail, so that it cannot meet an unchanged name.

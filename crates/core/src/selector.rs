@@ -1,10 +1,20 @@
 //! Selectors: the one small language that names tools in allow lists, deny lists, profiles, permissions and groups.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+mod alias;
+mod groups;
+pub(crate) mod matcher;
+pub(crate) mod pattern;
 
-use globset::{GlobBuilder, GlobMatcher};
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+    str::FromStr,
+};
 
-use crate::{Source, Tool};
+use self::{matcher::Side, pattern::Pattern};
+use crate::{Source, Tool, ToolId};
+
+pub use groups::{GroupError, Groups};
 
 /// Names a set of tools. See [`Selector::from_str`] for the forms.
 #[derive(Clone, Debug)]
@@ -20,36 +30,10 @@ enum Form {
     Group(String),
     Source(Source),
     /// `mcp:SERVER/tool`, the tool part exact or a glob.
-    InSource(Source, Name),
+    InSource(Source, Pattern),
     Connector(String, Option<String>),
     Tag(String),
-    Name(Name),
-}
-
-#[derive(Clone, Debug)]
-enum Name {
-    Exact(String),
-    Glob(GlobMatcher),
-}
-
-impl Name {
-    fn parse(text: &str) -> Result<Self, SelectorError> {
-        if !text.contains(['*', '?', '[', '{']) {
-            return Ok(Self::Exact(text.to_owned()));
-        }
-        GlobBuilder::new(text)
-            .literal_separator(false)
-            .build()
-            .map(|glob| Self::Glob(glob.compile_matcher()))
-            .map_err(|error| SelectorError { text: shorten(text), problem: error.kind().to_string() })
-    }
-
-    fn matches(&self, name: &str) -> bool {
-        match self {
-            Self::Exact(exact) => exact == name,
-            Self::Glob(glob) => glob.is_match(name),
-        }
-    }
+    Name(Pattern),
 }
 
 /// A text that is not a selector.
@@ -64,103 +48,70 @@ fn shorten(text: &str) -> String {
     text.chars().take(200).collect()
 }
 
-/// Named sets of selectors (`group:NAME`): those that toolcrib defines, and those of the configuration.
-#[derive(Clone, Debug)]
-pub struct Groups(BTreeMap<String, Vec<Selector>>);
-
-impl Default for Groups {
-    /// The groups that always exist.
-    fn default() -> Self {
-        let builtin = |names: &[&str]| names.iter().filter_map(|name| format!("builtin/{name}").parse().ok()).collect();
-        let mut groups: BTreeMap<String, Vec<Selector>> = BTreeMap::new();
-        groups.insert(
-            "fs".into(),
-            builtin(&["read_file", "write_file", "edit_file", "list_directory", "find_files", "search_text"]),
-        );
-        groups.insert("runtime".into(), builtin(&["run_command"]));
-        groups.insert("web".into(), builtin(&["fetch_url"]));
-        groups.insert("memory".into(), builtin(&["kv_get", "kv_set", "kv_delete", "kv_list"]));
-        groups.insert("builtin".into(), builtin(&["*"]));
-        groups.insert("mcp".into(), "mcp:*/*".parse().into_iter().collect());
-        groups.insert("plugins".into(), "plugin:*/*".parse().into_iter().collect());
-        Self(groups)
-    }
-}
-
-impl Groups {
-    /// Adds or replaces a group.
-    pub fn insert(&mut self, name: impl Into<String>, members: Vec<Selector>) {
-        self.0.insert(name.into(), members);
-    }
-
-    /// Whether a group of that name exists.
-    pub fn contains(&self, name: &str) -> bool {
-        self.0.contains_key(name)
-    }
-
-    /// The names of all groups.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
-    }
-}
-
-/// How deep groups may name other groups; deeper nesting, and so every cycle, matches nothing.
-const MAX_GROUP_DEPTH: usize = 8;
-
 impl Selector {
-    /// Whether the selector names this tool, known under `exposed`.
+    /// Whether the selector, written in a list that takes tools away, names this tool, known under `exposed`.
     pub fn matches(&self, tool: &Tool, exposed: &str, groups: &Groups) -> bool {
-        self.matches_at(tool, exposed, groups, 0)
+        self.holds(tool, exposed, groups, Side::Restrict, 0)
     }
 
-    fn matches_at(&self, tool: &Tool, exposed: &str, groups: &Groups, depth: usize) -> bool {
+    /// Whether the selector, written in a list that lets through, names this tool. Stricter than [`Selector::matches`],
+    /// because nothing that a source says of itself may loosen a policy: hints count only where they are trusted, a bare
+    /// name is held against the exposed name, never against the name a server chose, and `SOURCE/NAME` is meant to the
+    /// letter.
+    pub fn grants(&self, tool: &Tool, exposed: &str, groups: &Groups) -> bool {
+        self.holds(tool, exposed, groups, Side::Grant, 0)
+    }
+
+    fn holds(&self, tool: &Tool, exposed: &str, groups: &Groups, side: Side, depth: usize) -> bool {
+        let restrict = side == Side::Restrict;
         match &self.form {
             Form::All => true,
-            Form::ReadOnly => tool.annotations().read_only_hint == Some(true),
+            Form::ReadOnly => (restrict || tool.hints_trusted()) && tool.annotations().read_only_hint == Some(true),
             Form::Group(name) => {
-                depth < MAX_GROUP_DEPTH
-                    && groups.0.get(name).is_some_and(|members| {
-                        members.iter().any(|member| member.matches_at(tool, exposed, groups, depth + 1))
+                depth < groups::MAX_DEPTH
+                    && groups.members(name).is_some_and(|members| {
+                        members.iter().any(|member| member.holds(tool, exposed, groups, side, depth + 1))
                     })
             }
             Form::Source(source) => source_matches(source, tool.source()),
-            Form::InSource(source, name) => source_matches(source, tool.source()) && name.matches(tool.name()),
-            Form::Connector(name, account) => {
-                matches!(tool.source(), Source::Connector { name: n, account: a } if n == name && (account.is_none() || a == account))
+            Form::InSource(source, Pattern::Exact(name)) if !restrict => {
+                source_matches(source, tool.source()) && **name == *tool.name()
             }
+            Form::InSource(source, name) => source_matches(source, tool.source()) && name.is_match(tool.name()),
+            Form::Connector(name, account) => connector_matches(name, account.as_deref(), tool.source()),
             Form::Tag(tag) => tool.tags().iter().any(|t| t == tag),
             Form::Name(name) => {
-                name.matches(exposed)
-                    || name.matches(tool.name())
-                    || matches!((name, tool.source()), (Name::Exact(text), Source::Plugin(id)) if text == id)
+                name.is_match(exposed)
+                    || restrict && name.is_match(tool.name())
+                    || matches!(name, Pattern::Exact(text) if is_also(text, tool, groups, restrict))
             }
         }
     }
 
-    /// Whether the selector, written in a list that lets tools through, names this tool. Stricter than
-    /// [`Selector::matches`], because nothing that a source says of itself may loosen a policy: hints count only where
-    /// they are trusted, and a bare name is held against the exposed name, never against the name a server chose.
-    pub fn grants(&self, tool: &Tool, exposed: &str, groups: &Groups) -> bool {
-        self.grants_at(tool, exposed, groups, 0)
-    }
-
-    fn grants_at(&self, tool: &Tool, exposed: &str, groups: &Groups, depth: usize) -> bool {
+    /// The tool that this selector names by its identity, if that is its form.
+    pub fn identity(&self) -> Option<ToolId> {
         match &self.form {
-            Form::ReadOnly => tool.hints_trusted() && tool.annotations().read_only_hint == Some(true),
-            Form::Group(name) => {
-                depth < MAX_GROUP_DEPTH
-                    && groups.0.get(name).is_some_and(|members| {
-                        members.iter().any(|member| member.grants_at(tool, exposed, groups, depth + 1))
-                    })
-            }
-            Form::Name(name) => {
-                name.matches(exposed)
-                    || matches!((name, tool.source()), (Name::Exact(text), Source::Plugin(id)) if text == id)
-            }
-            Form::All | Form::Source(_) | Form::InSource(..) | Form::Connector(..) | Form::Tag(_) => {
-                self.matches_at(tool, exposed, groups, depth)
-            }
+            Form::InSource(source, Pattern::Exact(name)) => Some(ToolId::new(source.clone(), &**name)),
+            _ => None,
         }
+    }
+
+    /// The source that all tools it can name are of, if there is one.
+    pub fn source(&self) -> Option<&Source> {
+        match &self.form {
+            Form::InSource(source, _) | Form::Source(source) => Some(source),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a bare name or glob.
+    pub fn is_name(&self) -> bool {
+        matches!(self.form, Form::Name(_))
+    }
+
+    /// Whether it names everything.
+    pub fn is_all(&self) -> bool {
+        matches!(self.form, Form::All)
     }
 
     /// The group this selector names, if it names one.
@@ -183,6 +134,19 @@ impl Selector {
     }
 }
 
+/// Whether a name is the plugin's that the tool is of, another host's for it, or one that the configuration gave it.
+fn is_also(name: &str, tool: &Tool, groups: &Groups, restrict: bool) -> bool {
+    let own = |ours: &str| if restrict { ours.eq_ignore_ascii_case(tool.name()) } else { ours == tool.name() };
+    matches!(tool.source(), Source::Plugin(id) if id.eq_ignore_ascii_case(name))
+        || *tool.source() == Source::Builtin && alias::builtin(name).is_some_and(own)
+        || groups.aliased(name).is_some_and(|id| id.source == *tool.source() && own(&id.name))
+}
+
+fn connector_matches(name: &str, account: Option<&str>, source: &Source) -> bool {
+    matches!(source, Source::Connector { name: n, account: a }
+        if (name == "*" || n == name) && (account.is_none() || a.as_deref() == account))
+}
+
 fn source_matches(pattern: &Source, source: &Source) -> bool {
     pattern == source
         || match (pattern, source) {
@@ -198,7 +162,8 @@ impl FromStr for Selector {
     /// Reads one of: `*`, `readonly`, `group:NAME`, `tag:NAME`, a source (`builtin`, `mcp:SERVER`, `plugin:ID`,
     /// `connector:NAME[:ACCOUNT]`, `static:GROUP`, …), a source and a tool (`mcp:SERVER/tool`, the tool exact or a
     /// glob), or an exact name or glob. Where a list takes away, names are held against exposed names and own names;
-    /// where it lets through, against exposed names only ([`Selector::grants`]).
+    /// where it lets through, against exposed names only ([`Selector::grants`]). The case of ASCII letters of names does
+    /// not count; a bare name may also be a plugin's id, another host's name for a built-in tool (`Bash`) or an alias.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let trimmed = text.trim();
         let fail = |problem: &str| SelectorError { text: shorten(text), problem: problem.to_owned() };
@@ -226,16 +191,34 @@ impl FromStr for Selector {
                 _ => match trimmed.split_once('/') {
                     Some((source, name)) if source.parse::<Source>().is_ok() => {
                         let source = source.parse().map_err(|_| fail("its source cannot be read"))?;
-                        Form::InSource(source, Name::parse(name)?)
+                        Form::InSource(source, pattern(name)?)
                     }
                     _ => match trimmed.parse::<Source>() {
                         Ok(source) => Form::Source(source),
-                        Err(_) => Form::Name(Name::parse(trimmed)?),
+                        Err(_) => Form::Name(pattern(trimmed)?),
                     },
                 },
             },
         };
         Ok(Self { text: trimmed.to_owned(), form })
+    }
+}
+
+fn pattern(text: &str) -> Result<Pattern, SelectorError> {
+    Pattern::parse(text).map_err(|problem| SelectorError { text: shorten(text), problem })
+}
+
+impl PartialEq for Selector {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Selector {}
+
+impl Hash for Selector {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
     }
 }
 

@@ -167,6 +167,12 @@ impl Engine {
     ) -> Result<Option<Judgement>, SelectError> {
         let view = self.view(scope)?;
         let Some(tool) = view.set.tool(exposed) else { return Ok(None) };
+        // Of several that it stands for, the one that the arguments name.
+        let member = view.set.merged(exposed).and_then(|merged| {
+            let named = arguments.get(&merged.argument).and_then(Value::as_str);
+            named.and_then(|name| merged.members.get(name)).or_else(|| merged.members.values().next())
+        });
+        let tool = member.unwrap_or(tool);
         let in_force = self.in_force();
         let assessment = in_force.chain.assess(tool, exposed);
         let raw = serde_json::value::to_raw_value(arguments).unwrap_or_default();

@@ -56,7 +56,7 @@ impl Principal {
         Self {
             tenant: scope.tenant.clone(),
             user: scope.user.clone(),
-            agent: identity.agent.clone(),
+            agent: identity.agent.clone().or_else(|| scope.agent.clone()),
             session: identity.session.clone(),
         }
     }

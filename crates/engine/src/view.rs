@@ -83,8 +83,10 @@ impl ViewCache {
         catalog: &Catalog,
         settings: &EngineSettings,
     ) -> Result<Arc<View>, SelectError> {
-        let matches =
-            |key: &Key| key.settings_epoch == settings_epoch && key.catalog == catalog.hash() && key.scope == *scope;
+        let policy = &settings.assemble.policy;
+        let matches = |key: &Key| {
+            key.settings_epoch == settings_epoch && key.catalog == catalog.hash() && policy.alike(&key.scope, scope)
+        };
         {
             let mut views = self.views.lock();
             if let Some(index) = views.iter().rposition(|(key, _)| matches(key)) {
@@ -95,7 +97,7 @@ impl ViewCache {
         }
         // Built without the lock: two callers may build the same view, neither waits for the other.
         let set = assemble(catalog, scope, &settings.assemble)?;
-        let reachable = set.tools().iter().map(|tool| tool.source());
+        let reachable = set.tools().iter().chain(set.callable()).map(|tool| tool.source());
         let silent = catalog.sources().iter().filter(|(_, entry)| entry.tools.is_empty()).map(|(source, _)| source);
         let known = reachable.chain(silent).cloned().collect();
         let view =
@@ -103,7 +105,7 @@ impl ViewCache {
         let key = Key { scope: scope.clone(), settings_epoch, catalog: catalog.hash() };
         let mut views = self.views.lock();
         // Views of the same scope over an older catalog or older settings will not be asked for again.
-        views.retain(|(old, _)| old.scope != key.scope);
+        views.retain(|(old, _)| !policy.alike(&old.scope, &key.scope));
         if views.len() >= MAX_VIEWS {
             views.remove(0);
         }

@@ -90,6 +90,51 @@ pub(crate) struct SourceArgs {
     /// Whether tools are deferred behind the bridge: auto, on, off (off = everything inline).
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) disclosure: Option<DisclosureMode>,
+    /// As whom.
+    #[command(flatten)]
+    pub(crate) whom: WhomArgs,
+}
+
+/// As whom tools are looked at, called and served.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "As whom")]
+pub(crate) struct WhomArgs {
+    /// The agent, by its name in the configuration.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// The agent that started this one; given several times, the outermost first.
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) parent: Vec<String>,
+    /// What part the agent plays: coordinator, orchestrator or leaf.
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Option<String>,
+    /// The model that will see the tools, as PROVIDER/MODEL.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// The channel or group of the conversation, as CHANNEL or CHANNEL:ID.
+    #[arg(long, value_name = "CHANNEL")]
+    pub(crate) channel: Option<String>,
+    /// Who wrote there: id:…, phone:…, username:… or name:…; may be given several times for one sender.
+    #[arg(long, value_name = "KIND:VALUE")]
+    pub(crate) sender: Vec<String>,
+    /// The owner asks. Without --channel and --sender that is so anyway.
+    #[arg(long)]
+    pub(crate) owner: bool,
+    /// The agent runs in a sandbox.
+    #[arg(long)]
+    pub(crate) sandbox: bool,
+    /// What the client can do; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) capability: Vec<String>,
+    /// A tool that must not be missing; may be given several times.
+    #[arg(long, value_name = "SEL")]
+    pub(crate) require: Vec<String>,
+    /// Grant this optional tool for this run, by its identity; may be given several times.
+    #[arg(long, value_name = "ID")]
+    pub(crate) grant: Vec<String>,
+    /// Callers come over the network, and are nobody until they show who they are.
+    #[arg(skip)]
+    pub(crate) remote: bool,
 }
 
 /// What all one-shot commands take.
@@ -329,6 +374,10 @@ pub(crate) struct AssembleArgs {
     /// tools are loaded and what strict mode takes; an unknown one gets what is safe everywhere.
     #[arg(long, value_name = "M")]
     pub(crate) model: Option<String>,
+    /// Instead of the set, print what differs between two: each a file that `assemble --json` wrote, or a scope such as
+    /// profile=coding or agent=lead,model=openai/gpt-5 on top of the other flags.
+    #[arg(long, value_names = ["A", "B"], num_args = 2)]
+    pub(crate) diff: Vec<String>,
     /// Where tools come from, how long to wait, how to print.
     #[command(flatten)]
     pub(crate) look: LookArgs,

@@ -1,13 +1,15 @@
 //! Who callers are: from the name of a key to a scope and roles.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use arc_swap::ArcSwap;
-use toolcrib_config::Config;
+use toolcrib_config::Loaded;
 use toolcrib_core::Scope;
+
+use crate::settings;
 
 /// Callers as the configuration knows them; follows it on reload.
 pub(crate) struct Callers {
@@ -15,32 +17,46 @@ pub(crate) struct Callers {
     known: ArcSwap<Known>,
 }
 
-struct Known {
+/// What a configuration says of callers, read.
+pub(crate) struct Known {
     tenants: BTreeMap<String, String>,
     roles: BTreeMap<String, Vec<String>>,
     may_ask: bool,
+    rules: BTreeMap<String, settings::CallerRule>,
+    profiles: BTreeSet<String>,
+    default_profile: bool,
 }
 
 impl Callers {
     /// Callers who start from `base`, narrowed by who they are.
-    pub(crate) fn new(base: Scope, config: &Config) -> Self {
-        Self { base, known: ArcSwap::from_pointee(Known::of(config)) }
+    pub(crate) fn new(base: Scope, known: Known) -> Self {
+        Self { base, known: ArcSwap::from_pointee(known) }
     }
 
     /// Goes by another configuration from now on.
-    pub(crate) fn reload(&self, config: &Config) {
-        self.known.store(Known::of(config).into());
+    pub(crate) fn replace(&self, known: Known) {
+        self.known.store(known.into());
     }
 
-    /// What a caller sees.
+    /// What a caller sees. `profile` is the one that the client names; what the configuration says of the key and what
+    /// the process was started with count before.
     pub(crate) fn scope(&self, principal: Option<&str>, profile: Option<&str>) -> Scope {
+        let known = self.known.load();
         let mut scope = self.base.clone();
         scope.user = principal.map(str::to_owned);
-        if let Some(tenant) = self.tenant(principal) {
-            scope.tenant = tenant;
+        if let Some(tenant) = principal.and_then(|name| known.tenants.get(name)) {
+            scope.tenant.clone_from(tenant);
         }
-        if scope.profile.is_none() {
-            scope.profile = profile.map(str::to_owned);
+        if let Some(rule) = principal.and_then(|name| known.rules.get(name)) {
+            scope = settings::caller_scope(scope, rule);
+        }
+        if scope.profile.is_none()
+            && let Some(profile) = profile
+        {
+            // Where there is a default, the built-in profiles that nobody wrote down are no choice: one of them allows
+            // everything.
+            let offered = known.profiles.contains(profile) || !known.default_profile;
+            scope.profile = Some(if offered { profile.to_owned() } else { format!("{profile} (named by the client)") });
         }
         scope
     }
@@ -63,7 +79,8 @@ impl Callers {
 }
 
 impl Known {
-    fn of(config: &Config) -> Self {
+    pub(crate) fn of(loaded: &Loaded) -> anyhow::Result<Self> {
+        let config = &loaded.config;
         let mut roles: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (role, settings) in &config.permissions.roles {
             for key in &settings.keys {
@@ -72,7 +89,14 @@ impl Known {
         }
         let named = config.gateway.named_keys.iter();
         let tenants = named.filter_map(|(name, key)| Some((name.clone(), key.tenant.clone()?)));
-        Self { tenants: tenants.collect(), roles, may_ask: config.approvals.elicitation }
+        Ok(Self {
+            tenants: tenants.collect(),
+            roles,
+            may_ask: config.approvals.elicitation,
+            rules: settings::caller_rules(loaded)?,
+            profiles: config.profiles.keys().cloned().collect(),
+            default_profile: config.profile.is_some() || config.agents.values().any(|agent| agent.profile.is_some()),
+        })
     }
 }
 

@@ -39,6 +39,7 @@ pub(crate) async fn watch(world: Arc<World>, flags: SourceArgs) {
     if let Err(error) = world.reload().await {
         tracing::error!("the changed configuration is not used, the old one stays in force: {error:#}");
     }
+    tell(&world);
     loop {
         let forced = tokio::select! {
             _ = pokes.recv(), if watcher.is_some() => false,
@@ -53,8 +54,20 @@ pub(crate) async fn watch(world: Arc<World>, flags: SourceArgs) {
         seen = now;
         if let Err(error) = world.reload().await {
             tracing::error!("the changed configuration is not used, the old one stays in force: {error:#}");
+        } else {
+            tell(&world);
         }
     }
+}
+
+/// Looks the policy over beside everything else.
+fn tell(world: &Arc<World>) {
+    let world = Arc::downgrade(world);
+    tokio::spawn(async move {
+        if let Some(world) = world.upgrade() {
+            world.tell_oddities().await;
+        }
+    });
 }
 
 /// Folders, not files: an editor that replaces a file would leave the watch on the old one.

@@ -2,6 +2,8 @@
 
 mod calls;
 mod permissions;
+pub(crate) mod policy;
+mod whom;
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
@@ -17,63 +19,27 @@ use toolcrib_core::{
     disclosure,
     name::{Conflict, NameSettings, Prefix},
     search::RankerKind,
-    select::{Allow, ListStage, Lists, Policy, ProfileStage, ServerFilter, ServerStage},
-    selector::{Groups, Selector},
+    selector::Selector,
 };
 use toolcrib_engine::{EngineSettings, HubLimits, SourceOptions, Trust};
 use toolcrib_gateway::{AccessKey, GatewaySettings, KeyScope};
 use toolcrib_mcp::upstream::{EraChoice, Transport, UpstreamLimits, UpstreamSettings};
 
-pub(crate) use self::calls::{approvals, journal};
-use crate::args::SourceArgs;
+pub(crate) use self::{
+    calls::{approvals, journal},
+    whom::{CallerRule, caller_rules, caller_scope, scope},
+};
 
 /// Settings of the engine. `default_trust` applies where the configuration names none.
 pub(crate) fn engine(
     loaded: &Loaded,
-    flags: &SourceArgs,
     default_trust: Trust,
     findings: &mut Vec<Diagnostic>,
 ) -> anyhow::Result<EngineSettings> {
-    let Loaded { config, origins, .. } = loaded;
-    let mut groups = Groups::default();
-    for (name, members) in &config.groups {
-        groups.insert(name, selectors(members, &format!("groups.{name}"), loaded)?);
-    }
-    let mut policy = Policy::new(groups.clone());
-    let mut filters = BTreeMap::new();
-    for (name, server) in &config.servers {
-        if server.include.is_some() || !server.exclude.is_empty() {
-            let key = format!("servers.{name}");
-            let filter = ServerFilter {
-                include: server.include.as_deref().map(|list| globs(list, &format!("{key}.include"))).transpose()?,
-                exclude: Some(globs(&server.exclude, &format!("{key}.exclude"))?),
-                origin: origins.text(&key),
-            };
-            filters.insert(Source::Mcp(name.clone()), filter);
-        }
-    }
-    policy.push(ServerStage { filters });
-    policy.push(ProfileStage { profiles: profiles(loaded)?, default: config.profile.clone() });
-    policy.push(ListStage {
-        name: "global".to_owned(),
-        lists: Lists {
-            allow: Allow::from_list(optional(config.policy.allow.as_ref(), "policy.allow", loaded)?),
-            deny: selectors(&config.policy.deny, "policy.deny", loaded)?,
-            origin: origins.text("policy"),
-        },
-    });
-    policy.push(ListStage {
-        name: "command line".to_owned(),
-        lists: Lists {
-            allow: if flags.allow.is_empty() {
-                Allow::All
-            } else {
-                Allow::Only(selectors(&flags.allow, "--allow", loaded)?)
-            },
-            deny: selectors(&flags.deny, "--deny", loaded)?,
-            origin: "flags --allow and --deny".to_owned(),
-        },
-    });
+    let config = &loaded.config;
+    let groups = policy::groups(loaded)?;
+    let permissions = permissions::permissions(loaded, default_trust, groups.clone())?;
+    let policy = policy::policy(loaded, groups.clone(), &permissions)?;
     let (disclosure, problems) = disclosure::resolve(&config.disclosure.raw());
     findings.extend(problems.into_iter().map(|problem| disclosure_problem("disclosure", &problem)));
     let mut profile_disclosure = BTreeMap::new();
@@ -91,9 +57,9 @@ pub(crate) fn engine(
     let assemble = AssembleSettings {
         policy,
         names: names(&config.names),
+        merge: policy::merge(loaded)?,
         disclosure,
         profile_disclosure,
-        default_profile: config.profile.clone(),
         listing: disclosure::Options { cap: Some(cap), ..disclosure::Options::default() },
         always: selectors(&config.disclosure.always, "disclosure.always", loaded)?,
         defer: selectors(&config.disclosure.defer, "disclosure.defer", loaded)?,
@@ -104,7 +70,6 @@ pub(crate) fn engine(
             model::Ranker::Bm25 => RankerKind::Bm25,
         },
     };
-    let permissions = permissions::permissions(loaded, default_trust, groups.clone())?;
     let admission = calls::admission(loaded, groups)?;
     let limits = calls::limits(loaded)?;
     let (results, redactor) = calls::results(config)?;
@@ -118,20 +83,6 @@ fn disclosure_problem(section: &str, problem: &disclosure::SettingsProblem) -> D
         format!("{section}.{}", problem.key),
         format!("{} is not usable, expected {}; {} is used", problem.found, problem.expected, problem.used),
     )
-}
-
-fn profiles(loaded: &Loaded) -> anyhow::Result<BTreeMap<String, Lists>> {
-    let mut profiles = BTreeMap::new();
-    for (name, profile) in &loaded.config.profiles {
-        let key = format!("profiles.{name}");
-        let lists = Lists {
-            allow: Allow::from_list(optional(profile.allow.as_ref(), &format!("{key}.allow"), loaded)?),
-            deny: selectors(&profile.deny, &format!("{key}.deny"), loaded)?,
-            origin: loaded.origins.text(&key),
-        };
-        profiles.insert(name.clone(), lists);
-    }
-    Ok(profiles)
 }
 
 /// Limits of the hub.
@@ -247,10 +198,6 @@ fn names(config: &model::NamesConfig) -> NameSettings {
             ConflictRule::Namespace => Conflict::Namespace,
         },
     }
-}
-
-fn optional(list: Option<&Vec<String>>, key: &str, loaded: &Loaded) -> anyhow::Result<Option<Vec<Selector>>> {
-    list.map(|list| selectors(list, key, loaded)).transpose()
 }
 
 /// A selector that cannot be read is an error: a rule that restricts must not be dropped quietly.

@@ -11,7 +11,11 @@ use std::{
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use toolcrib_config::{Config, Diagnostic, Loaded, Override, Process, Surroundings, changes, discover};
-use toolcrib_core::{Scope, Source, SourceState, tokens::TokenCache};
+use toolcrib_core::{
+    Scope, Source, SourceState,
+    select::{FindingKind, Told},
+    tokens::TokenCache,
+};
 use toolcrib_engine::{
     Engine, Hub, LogSink, StoreError, Trust, View,
     approval::Approvals,
@@ -25,7 +29,8 @@ use toolcrib_mcp::upstream::Upstream;
 use crate::{
     args::{DisclosureMode, SourceArgs, TrustLevel},
     builtins,
-    callers::{self, Callers},
+    callers::{self, Callers, Known},
+    commands::doctor::policy,
     exit::Exit,
     payloads, print,
     seal::Seal,
@@ -52,6 +57,7 @@ pub(crate) struct World {
     plan: Plan,
     stores: Stores,
     running: Mutex<Running>,
+    told: Mutex<Told>,
 }
 
 struct Running {
@@ -90,7 +96,9 @@ impl World {
         let plan = Plan { flags: flags.clone(), overrides: overrides(flags, trust), default_trust };
         let loaded = plan.load()?;
         let mut findings = loaded.diagnostics.clone();
-        let engine_settings = settings::engine(&loaded, flags, default_trust, &mut findings)?;
+        let engine_settings = settings::engine(&loaded, default_trust, &mut findings)?;
+        let scope = settings::scope(flags, &loaded)?;
+        let known = Known::of(&loaded)?;
         for finding in &findings {
             print::note(format!("{}: {finding}", severity(finding)));
         }
@@ -128,7 +136,6 @@ impl World {
         let reader = reader(&stores, pending.as_ref());
         builtins::prepare(&loaded.config.builtin, &stores, reader)?(&hub);
         statics::publish(&hub, &flags.catalog)?;
-        let scope = Scope { profile: flags.profile.clone(), ..Scope::default() };
         // An unknown profile is told before anything is started.
         engine.settings().assemble.policy.check(&scope)?;
         let mut upstreams = BTreeMap::new();
@@ -143,11 +150,12 @@ impl World {
         if let Some(approvals) = engine.approvals() {
             keep_fresh(approvals, pending.clone()).await;
         }
-        let callers = Arc::new(Callers::new(scope.clone(), &loaded.config));
+        let callers = Arc::new(Callers::new(scope.clone(), known));
         let running = Mutex::new(Running { loaded, upstreams });
         let seal = Seal::of(stores.values.as_ref()).await?;
         let counts = parking_lot::Mutex::new(TokenCache::new(payloads::COUNTS));
-        Ok(Self { engine, scope, callers, seal, statistics, counts, store, plan, stores, running })
+        let told = Mutex::default();
+        Ok(Self { engine, scope, callers, seal, statistics, counts, store, plan, stores, running, told })
     }
 
     /// What the command's own scope sees.
@@ -206,6 +214,25 @@ impl World {
         starting.map(|(source, _)| source.clone()).collect()
     }
 
+    /// Says, once each, what a serving process should know of its policy: entries that name nothing, and who cannot be
+    /// served. Waits until the sources are there, at most a minute.
+    pub(crate) async fn tell_oddities(&self) {
+        let until = Instant::now() + Duration::from_mins(1);
+        while !self.starting().is_empty() && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+        let (catalog, settings, loaded) = (self.engine.hub().catalog(), self.engine.settings(), self.loaded().await);
+        let found = policy::findings(&catalog, &settings, &loaded, &self.scope, &self.callers);
+        let mut told = self.told.lock().await;
+        let kinds = [FindingKind::Unmatched, FindingKind::Unservable, FindingKind::RemovesEverything];
+        for odd in found.into_iter().filter(|odd| kinds.contains(&odd.kind)) {
+            let text = odd.to_string();
+            if told.is_new(&text) {
+                tracing::warn!("{text}");
+            }
+        }
+    }
+
     /// Says which sources are not usable.
     pub(crate) fn warn_about_sources(&self) {
         for (source, entry) in self.engine.hub().catalog().sources() {
@@ -234,7 +261,8 @@ impl World {
         let mut running = self.running.lock().await;
         let loaded = self.plan.load()?;
         let mut findings = loaded.diagnostics.clone();
-        let engine_settings = settings::engine(&loaded, &self.plan.flags, self.plan.default_trust, &mut findings)?;
+        let engine_settings = settings::engine(&loaded, self.plan.default_trust, &mut findings)?;
+        let known = Known::of(&loaded)?;
         engine_settings.assemble.policy.check(&self.scope)?;
         let change = changes(&running.loaded.config, &loaded.config);
         if change.is_empty() {
@@ -275,7 +303,7 @@ impl World {
             publish(hub);
         }
         self.engine.replace_settings(engine_settings);
-        self.callers.reload(&loaded.config);
+        self.callers.replace(known);
         if let Some(approvals) = self.engine.approvals() {
             approvals.replace_settings(settings::approvals(&loaded.config, self.store.kept));
         }

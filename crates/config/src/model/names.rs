@@ -1,5 +1,7 @@
 //! How exposed names are formed.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +35,7 @@ pub enum PrefixRule {
 }
 
 /// How exposed names are formed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NamesConfig {
     /// What happens when two tools would have the same name.
@@ -43,11 +45,37 @@ pub struct NamesConfig {
     /// Longest name in characters, 16 to 64.
     #[schemars(range(min = 16, max = 64))]
     pub max_length: u64,
+    /// Other names of tools, such as `bash = "builtin/run_command"`: lists may use them, and calls to them reach the tool.
+    pub aliases: BTreeMap<String, String>,
+    /// Tools that several instances of one server offer alike become one, by the name that stands for the servers.
+    pub merge: BTreeMap<String, MergeConfig>,
+}
+
+/// Servers whose tools become one where they are the same to the letter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MergeConfig {
+    /// The servers, by their names under `servers`; also the values of the argument.
+    pub servers: Vec<String>,
+    /// The argument that says which server is meant.
+    pub argument: String,
+}
+
+impl Default for MergeConfig {
+    fn default() -> Self {
+        Self { servers: Vec::new(), argument: "instance".to_owned() }
+    }
 }
 
 impl Default for NamesConfig {
     fn default() -> Self {
-        Self { conflict: ConflictRule::Priority, prefix: PrefixRule::Server, max_length: 64 }
+        Self {
+            conflict: ConflictRule::Priority,
+            prefix: PrefixRule::Server,
+            max_length: 64,
+            aliases: BTreeMap::new(),
+            merge: BTreeMap::new(),
+        }
     }
 }
 

@@ -50,13 +50,8 @@ fn a_bad_restriction_allows_nothing() {
 
 #[test]
 fn a_bad_profile_allows_nothing_and_the_others_stand() {
-    for inner in
-        ["deny = 5", "allow = 'x'", "allow = ['a']\nalso_allow = 'b'", "also_allow = ['a']\ndeny = ['${NOPE}']"]
-    {
-        let config = bad(
-            &format!("[profiles.bad]\n{inner}\n[profiles.good]\nallow = ['a']\nalso_allow = ['b']"),
-            "profiles.bad.",
-        );
+    for inner in ["deny = 5", "allow = 'x'", "also_allow = 'b'", "also_allow = ['a']\ndeny = ['${NOPE}']"] {
+        let config = bad(&format!("[profiles.bad]\n{inner}\n[profiles.good]\nallow = ['a', 'b']"), "profiles.bad.");
         assert_eq!(config.profiles["bad"].allow, Some(vec![]), "{inner}");
         assert!(config.profiles["bad"].also_allow.is_empty(), "{inner}");
         assert_eq!(config.profiles["good"].allow, Some(vec!["a".to_owned(), "b".to_owned()]));

@@ -102,8 +102,12 @@ fn the_order_in_which_sources_came_does_not_matter() {
 #[test]
 fn every_tool_has_a_fate_that_names_cause_and_fix() {
     let mut policy = Policy::new(Groups::default());
-    let lists =
-        Lists { allow: Allow::All, deny: vec!["mcp:slack/post_*".parse().unwrap()], origin: "toolcrib.toml".into() };
+    let lists = Lists {
+        allow: Allow::All,
+        deny: vec!["mcp:slack/post_*".parse().unwrap()],
+        origins: "toolcrib.toml".into(),
+        ..Lists::default()
+    };
     policy.push(ListStage { name: "global".into(), lists });
     let settings = AssembleSettings { policy, ..AssembleSettings::default() };
     let catalog = catalog();

@@ -64,12 +64,13 @@ fn a_text_that_is_no_selector_is_refused() {
 }
 
 #[test]
-fn a_cycle_of_groups_matches_nothing() {
+fn a_cycle_of_groups_matches_nothing_and_is_refused() {
     let mut groups = Groups::default();
     groups.insert("a", vec!["group:b".parse().unwrap()]);
     groups.insert("b", vec!["group:a".parse().unwrap()]);
     let selector: Selector = "group:a".parse().unwrap();
     assert!(!selector.matches(&tool("builtin", "x"), "x", &groups));
+    assert!(matches!(groups.check(&selector), Err(GroupError::Cycle { .. })));
 }
 
 #[test]

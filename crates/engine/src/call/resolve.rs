@@ -94,7 +94,7 @@ pub(super) fn resolve(view: &Arc<View>, request: &CallRequest, state: &mut Progr
             match find(view, &name) {
                 Some((tool, exposed)) => {
                     state.name.clone_from(&exposed);
-                    Resolved::Tool(Target { tool, exposed, arguments })
+                    target(view, tool, exposed, arguments)
                 }
                 None => Resolved::Other(Other::Unknown(name, true)),
             }
@@ -102,17 +102,35 @@ pub(super) fn resolve(view: &Arc<View>, request: &CallRequest, state: &mut Progr
         name => match find(view, name) {
             Some((tool, exposed)) => {
                 state.name.clone_from(&exposed);
-                Resolved::Tool(Target { tool, exposed, arguments: request.arguments.clone() })
+                target(view, tool, exposed, request.arguments.clone())
             }
             None => Resolved::Other(Other::Unknown(name.to_owned(), false)),
         },
     }
 }
 
-/// The tool with the name as the map has it. From here on only that one counts: rules about the exposed name must not be
-/// got around by another spelling of it.
+/// The tool itself, or of those that it stands for the one that the arguments name: from here on only that one counts.
+fn target(view: &View, tool: Arc<Tool>, exposed: String, arguments: Option<Box<RawValue>>) -> Resolved {
+    let Some(merged) = view.set.merged(&exposed) else {
+        return Resolved::Tool(Target { tool, exposed, arguments });
+    };
+    match merged.choose(arguments.as_deref()) {
+        Ok((member, arguments)) => Resolved::Tool(Target { tool: member.clone(), exposed, arguments }),
+        Err(which) => {
+            let value = serde_json::json!({
+                "error": "invalid_arguments",
+                "message": format!("{exposed} stands for the same tool of several servers: {which}"),
+                "inputSchema": tool.input_schema(),
+            });
+            Resolved::Other(Other::Stopped(Stop::told(Outcome::Invalid, value.to_string())))
+        }
+    }
+}
+
+/// The tool with the name as the map has it, also where it was called by another name that the configuration gives it. From
+/// here on only that one counts: rules about the exposed name must not be got around by another spelling of it.
 fn find(view: &View, name: &str) -> Option<(Arc<Tool>, String)> {
-    let name = name.trim();
+    let name = view.set.resolve(name.trim())?;
     view.set.tool(name).map(|tool| (tool.clone(), name.to_owned()))
 }
 

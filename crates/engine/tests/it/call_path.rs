@@ -108,7 +108,8 @@ async fn hidden_and_unknown_answer_alike_and_the_record_tells_them_apart() {
         lists: toolcrib_core::select::Lists {
             allow: toolcrib_core::select::Allow::All,
             deny: vec!["mcp:s/echo".parse().unwrap()],
-            origin: "test".into(),
+            origins: "test".into(),
+            ..toolcrib_core::select::Lists::default()
         },
     });
     let world = World::new(settings);

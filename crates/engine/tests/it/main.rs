@@ -13,5 +13,6 @@ mod path;
 mod pending;
 mod permission;
 mod provider_turn;
+mod scopes;
 mod script;
 mod stats;

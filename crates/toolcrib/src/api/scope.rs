@@ -1,6 +1,6 @@
 //! From a key and what a request says of itself to a scope.
 
-use toolcrib_core::{Scope, select::SelectError};
+use toolcrib_core::{Scope, assemble::Incomplete, select::SelectError};
 use toolcrib_engine::{Identity, Principal};
 use toolcrib_gateway::api::{ApiCaller, Code, Problem, wire::ScopeWish};
 
@@ -56,6 +56,14 @@ pub(super) fn refused(error: SelectError) -> Problem {
 pub(super) fn unassembled(why: Unassembled) -> Problem {
     match why {
         Unassembled::Scope(error) => refused(error),
+        // What is missing is told, not who removed it.
+        Unassembled::Incomplete(Incomplete::Missing { tools }) => {
+            let names: Vec<&str> = tools.iter().map(|absence| &*absence.tool).collect();
+            Problem::new(Code::ScopeRefused, format!("required tools are missing: {}", names.join(", ")))
+        }
+        Unassembled::Incomplete(Incomplete::NothingLeft { .. }) => {
+            Problem::new(Code::ScopeRefused, "the lists that apply leave no tool".to_owned())
+        }
         Unassembled::Broken(error) => Problem::new(Code::Broken, format!("{error:#}")),
     }
 }

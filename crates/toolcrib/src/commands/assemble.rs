@@ -1,16 +1,22 @@
 //! `toolcrib assemble`: the assembled tool set for a target and a model.
 
+mod diff;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_core::{
+    Scope,
+    assemble::Incomplete,
+    explain::Explanation,
     model::Model,
     render::{KeyMap, Loss, Refused, StrictVerdict, Target, TooManyTools},
-    select::SelectError,
+    select::{FindingKind, SelectError},
 };
 use toolcrib_engine::View;
 
+use super::doctor::policy;
 use crate::{
     args::AssembleArgs,
     exit::Exit,
@@ -19,6 +25,8 @@ use crate::{
     world::World,
 };
 
+/// The JSON document. `definitions` holds a hash of the whole definition of every reachable tool, so that two documents
+/// can be compared; `incomplete` says why the set must not be handed to a run.
 #[derive(Serialize)]
 struct Assembled<'a> {
     target: &'static str,
@@ -28,6 +36,7 @@ struct Assembled<'a> {
     #[serde(skip_serializing_if = "<[Value]>::is_empty")]
     mcp_servers: &'a [Value],
     name_map: BTreeMap<&'a str, String>,
+    definitions: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     key_maps: &'a BTreeMap<String, KeyMap>,
     tier: u8,
@@ -44,11 +53,16 @@ struct Assembled<'a> {
     too_many: Option<TooManyTools>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incomplete: Option<&'a Incomplete>,
     hash: String,
 }
 
 pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
     let target: Target = args.target.parse()?;
+    if let [before, after] = &*args.diff {
+        return diff::run(&args, target, before, after).await;
+    }
     let mut world = World::start(&args.look.sources).await?;
     let loaded = world.loaded().await;
     let engine = world.engine.clone();
@@ -60,18 +74,10 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
     world.wait_all(args.look.wait).await;
     let view = world.view()?;
     let set = &view.set;
-    let trace = world.engine.explain(&world.scope, "*")?;
-    let trace = trace
-        .iter()
-        .map(|explanation| {
-            let mut value = serde_json::to_value(explanation).unwrap_or_default();
-            value["sentence"] = explanation.sentence().into();
-            value
-        })
-        .chain(set.unmatched.iter().map(|(stage, selector)| {
-            json!({"warning": format!("the {stage} stage names '{selector}', which matches no tool")})
-        }))
-        .collect();
+    let trace = trace(&world, &world.scope)?;
+    for odd in warnings(&world).await {
+        print::note(odd);
+    }
     let payload = rendering.payload(&view, target, model.as_ref(), &world.counts);
     let assembled = assembled(&view, target, model.as_ref(), &payload, trace);
     if args.look.json {
@@ -96,8 +102,31 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
     }
     warn(target, &payload);
     world.warn_about_sources();
+    let incomplete = set.incomplete.clone();
+    if let Some(incomplete) = &incomplete {
+        print::note(format!("error: {}", print::clean(&incomplete.to_string())));
+    }
     world.stop().await;
-    Ok(Exit::Done)
+    Ok(if incomplete.is_some() { Exit::Denied } else { Exit::Done })
+}
+
+/// What became of every tool.
+fn trace(world: &World, scope: &Scope) -> anyhow::Result<Vec<Value>> {
+    let explained = world.engine.explain(scope, "*")?;
+    let one = |explanation: &Explanation| {
+        let mut value = serde_json::to_value(explanation).unwrap_or_default();
+        value["sentence"] = explanation.sentence().into();
+        value
+    };
+    Ok(explained.iter().map(one).collect())
+}
+
+/// Entries of the policy that name nothing: kept, and told once.
+async fn warnings(world: &World) -> Vec<String> {
+    let (catalog, settings, loaded) = (world.engine.hub().catalog(), world.engine.settings(), world.loaded().await);
+    let found = policy::findings(&catalog, &settings, &loaded, &world.scope, &world.callers);
+    let unmatched = found.into_iter().filter(|odd| odd.kind == FindingKind::Unmatched);
+    unmatched.map(|odd| print::clean(&format!("warning: {odd}"))).collect()
 }
 
 /// The assembled tool set for the JSON API. Without the trace: a caller is not told of tools that are hidden from it.
@@ -108,6 +137,10 @@ pub(crate) async fn payload(
     model: Option<&str>,
 ) -> Result<Value, Unassembled> {
     let prepared = prepared(world, scope, target, model).await?;
+    // A run must not begin without its tools.
+    if let Some(incomplete) = &prepared.view.set.incomplete {
+        return Err(Unassembled::Incomplete(incomplete.clone()));
+    }
     let assembled = assembled(&prepared.view, target, prepared.model.as_ref(), &prepared.payload, Vec::new());
     serde_json::to_value(assembled).map_err(|error| Unassembled::Broken(error.into()))
 }
@@ -123,6 +156,8 @@ pub(crate) struct Prepared {
 pub(crate) enum Unassembled {
     /// The scope cannot be served.
     Scope(SelectError),
+    /// A tool that must be there is not.
+    Incomplete(Incomplete),
     /// The configuration cannot.
     Broken(anyhow::Error),
 }
@@ -169,6 +204,7 @@ fn assembled<'v>(
             .iter()
             .map(|(name, id)| (own_name.get(name).copied().unwrap_or(name), id.to_string()))
             .collect(),
+        definitions: set.tools().iter().map(|tool| (tool.id().to_string(), tool.hash().to_string())).collect(),
         key_maps: &rendered.key_maps,
         tier: set.disclosure.tier,
         listing_form: set.disclosure.form().word(),
@@ -180,6 +216,7 @@ fn assembled<'v>(
         refused: &rendered.refused,
         too_many: rendered.too_many,
         notes: &payload.notes,
+        incomplete: set.incomplete.as_ref(),
         hash: set.hash.to_string(),
     }
 }

@@ -1,5 +1,7 @@
 //! `toolcrib doctor`: what is wrong, and the fix.
 
+pub(crate) mod policy;
+
 use std::net::{SocketAddr, TcpListener};
 
 use serde::Serialize;
@@ -82,8 +84,12 @@ pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
             find("note", tool.id().to_string(), format!("its schema cannot be enforced whole: {part}"));
         }
     }
-    for (stage, selector) in &view.set.unmatched {
-        find("warning", format!("{stage} stage"), format!("'{selector}' names no tool that any source offers"));
+    for odd in policy::findings(&catalog, &settings, &loaded, &world.scope, &world.callers) {
+        let about = odd.entry.map_or(odd.origin.clone(), |entry| format!("'{entry}' in {}", odd.origin));
+        find(odd.level.word(), about, odd.message);
+    }
+    if let Some(incomplete) = &view.set.incomplete {
+        find("error", "policy".to_owned(), incomplete.to_string());
     }
     for (key, pattern) in nameless(&settings.permissions, &catalog, &settings.assemble.names) {
         find(

@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 use serde_json::{Value, json};
+use toolcrib_core::explain::Fate;
 use toolcrib_engine::{
     Identity, Judgement,
     permission::{Decision, Verdict},
@@ -19,6 +20,10 @@ pub(crate) async fn run(args: ExplainArgs) -> anyhow::Result<Exit> {
     };
     let mut judged = Vec::new();
     for explanation in &found {
+        let mut arguments = arguments.clone();
+        if let (Fate::Merged { argument, value, .. }, Some(map)) = (&explanation.fate, arguments.as_object_mut()) {
+            map.insert(argument.clone(), value.as_str().into());
+        }
         judged.push(world.engine.judge(&world.scope, &Identity::default(), &explanation.name, &arguments).await?);
     }
     if args.look.json {

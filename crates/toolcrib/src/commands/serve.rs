@@ -39,7 +39,8 @@ async fn stdio(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<E
     Ok(Exit::Done)
 }
 
-async fn http(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Exit> {
+async fn http(mut args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Exit> {
+    args.sources.whom.remote = true;
     let listen = if let Some(listen) = &args.http {
         listen.clone()
     } else {

@@ -34,7 +34,7 @@ pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
     let catalog = world.engine.hub().catalog();
     let rows = rows(&view, &catalog);
     let quarantined = catalog.quarantined().count();
-    let hidden = view.set.removed.len() + view.set.losers.len();
+    let hidden = view.set.removals.len() + view.set.losers.len();
     if args.json {
         print::json(&Report { tools: rows, hidden, quarantined, tokens: view.set.tokens })?;
     } else {
@@ -75,7 +75,7 @@ fn rows<'v>(view: &'v View, catalog: &Catalog) -> Vec<Row<'v>> {
         .iter()
         .enumerate()
         .map(|(position, tool)| {
-            let entry = catalog.sources().get(tool.source());
+            let (state, _) = view.set.state(position, catalog);
             Row {
                 id: tool.id().to_string(),
                 name: view.set.name_map().name(position),
@@ -85,11 +85,11 @@ fn rows<'v>(view: &'v View, catalog: &Catalog) -> Vec<Row<'v>> {
                     Standing::Deferred => "deferred",
                 },
                 tokens: tool.definition_chars().div_ceil(4),
-                state: entry.map_or("down", |entry| entry.state.word()),
-                reason: entry.and_then(|entry| match &entry.state {
-                    toolcrib_core::SourceState::Down { reason } => Some(reason.clone()),
+                state: state.word(),
+                reason: match state {
+                    toolcrib_core::SourceState::Down { reason } => Some(reason),
                     _ => None,
-                }),
+                },
             }
         })
         .collect()

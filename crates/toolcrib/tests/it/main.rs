@@ -8,6 +8,7 @@ mod kept;
 mod matrix;
 mod parked;
 mod path_rules;
+mod policy;
 mod scene;
 mod serve;
 mod tidy;

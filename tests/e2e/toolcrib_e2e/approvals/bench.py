@@ -70,6 +70,8 @@ class Bench:
             "approvals": {"wait_ms": 20_000, "per_minute": 1_000, "most_open": 1_000},
             # The same destructive call twice in a minute is what these tests make: what keeps a model from it is off.
             "calls": {"duplicates_ms": 0},
+            # What is denied whole would not be listed: here the call path has to refuse it.
+            "policy": {"show_denied": True},
             "store": {"path": str(self.database)},
         }
         self.toolcrib.config.write_text(json.dumps({**usual, **sections}, indent=2))

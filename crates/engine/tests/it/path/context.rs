@@ -67,7 +67,12 @@ fn o21_o22_c110_unknown_and_hidden_tools_are_an_answer() {
         paused(async {
             let hidden = ListStage {
                 name: "global".into(),
-                lists: Lists { allow: Allow::All, deny: vec!["mcp:s/write".parse().unwrap()], origin: "test".into() },
+                lists: Lists {
+                    allow: Allow::All,
+                    deny: vec!["mcp:s/write".parse().unwrap()],
+                    origins: "test".into(),
+                    ..Lists::default()
+                },
             };
             let rig = Setup::trusting().with(|settings| settings.assemble.policy.push(hidden)).build().await;
             let report = if bridge {

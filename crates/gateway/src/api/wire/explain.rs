@@ -37,7 +37,7 @@ pub struct Explanation {
     pub id: String,
     /// The name it has or would have.
     pub name: String,
-    /// `direct`, `deferred`, `hidden`, `blocked`, `quarantined`.
+    /// `direct`, `deferred`, `merged`, `hidden`, `blocked`, `quarantined`.
     pub fate: String,
     /// The fate in one sentence, with the cause and what would change it.
     pub sentence: String,

@@ -83,7 +83,7 @@ fn work_is_given_up_by_its_owner() {
 /// What stands against a call is told at once, also where it would run in the background.
 #[test]
 fn a_refused_call_is_no_background_call() {
-    let api = Api::start(&format!("{NOTES}\npermissions.deny = ['up__note_http']"));
+    let api = Api::start(&format!("{NOTES}\npermissions.deny = ['up__note_http']\npolicy.show_denied = true"));
     let answer = api.call("note", r#"{"key":"a"}"#);
     assert_eq!((answer.status, &answer.json()["pending"]), (403, &Value::Null), "{answer:?}");
     assert_eq!(api.scene.executions("a"), 0);

@@ -6,7 +6,7 @@ use super::{ANN, Api, BOB, OPERATOR, error_code};
 
 #[test]
 fn records_are_found_by_what_is_asked_for() {
-    let api = Api::start("permissions.deny = ['mcp:up/shell_*']");
+    let api = Api::start("permissions.deny = ['mcp:up/shell_*']\npolicy.show_denied = true");
     let trace = [("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")];
     let call = super::body("look", r#"{"key":"a"}"#, r#""session":"s1","scope":{"agent":"helper"}"#);
     let first = api.served.send("POST", "/v1/calls", &trace, &call).json();
@@ -107,7 +107,7 @@ fn state(api: &Api, tool: &str) -> Option<String> {
 
 #[test]
 fn figures_agree_with_what_happened() {
-    let api = Api::start("permissions.deny = ['mcp:up/shell_*']");
+    let api = Api::start("permissions.deny = ['mcp:up/shell_*']\npolicy.show_denied = true");
     for n in 0..3 {
         assert_eq!(api.call("look", &format!(r#"{{"key":"a","n":{n}}}"#)).status, 200);
     }

@@ -6,7 +6,7 @@ use crate::http::Answer;
 #[test]
 fn a_call_has_the_status_of_its_outcome() {
     let api = Api::start(
-        "policy.deny = ['mcp:up/loose_*']\npermissions.deny = ['mcp:up/shell_*']\ncalls.breaker.failures = 1\n\
+        "policy.deny = ['mcp:up/loose_*']\npolicy.show_denied = true\npermissions.deny = ['mcp:up/shell_*']\ncalls.breaker.failures = 1\n\
          permissions.ask = ['mcp:up/wipe_*']",
     );
     let check = |tool: &str, arguments: &str, more: &str, status: u16, outcome: &str, says: &str| {

@@ -54,7 +54,7 @@ guards! {
             lists: Lists {
                 allow: Allow::All,
                 deny: vec!["mcp:up/note_*".parse().unwrap()],
-                origin: "test".to_owned(),
+                origins: "test".into(), ..Lists::default()
             },
         }),
         want: Want::NoSuchTool,
@@ -81,7 +81,7 @@ guards! {
     };
     /// oneringai case 112.
     deny_list: Guard {
-        config: "permissions.deny = ['mcp:up/note_*']\npermissions.allow = ['mcp:up']\npermissions.trust = 'all'",
+        config: "policy.show_denied = true\npermissions.deny = ['mcp:up/note_*']\npermissions.allow = ['mcp:up']\npermissions.trust = 'all'",
         settings: |settings, _| {
             settings.permissions.deny = vec!["mcp:up/note_*".parse().unwrap()];
             settings.permissions.allow = vec!["mcp:up".parse().unwrap()];
