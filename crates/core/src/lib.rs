@@ -8,6 +8,7 @@ pub mod assemble;
 pub mod breaker;
 pub mod bridge;
 pub mod catalog;
+pub mod conversation;
 pub mod disclosure;
 mod elapsed;
 pub mod estimate;
@@ -29,6 +30,7 @@ pub mod search;
 pub mod select;
 pub mod selector;
 pub mod shape;
+pub mod shortlist;
 pub mod source;
 pub mod tool;
 

@@ -328,6 +328,19 @@ pub(crate) struct AssembleArgs {
     /// The model. Taken for scripts that name it; no target of this version depends on it.
     #[arg(long, value_name = "M")]
     pub(crate) model: Option<String>,
+    /// The conversation so far: messages of any provider, as JSON or one a line; - reads them from standard input. Deferred
+    /// tools that it shows to be known are appended (docs/conversations.md).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) transcript: Option<PathBuf>,
+    /// The `turn` that the last answer held, as JSON. What was shown stays in its place, and what changed is told.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) previous: Option<PathBuf>,
+    /// Show the tools that answer this from the start, best first, at most ten of them.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) for_task: Option<String>,
+    /// Most tokens that all definitions may take. Without --for-task and --transcript as many tools are shown as fit.
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) budget: Option<usize>,
     /// Where tools come from, how long to wait, how to print.
     #[command(flatten)]
     pub(crate) look: LookArgs,

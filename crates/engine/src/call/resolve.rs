@@ -10,6 +10,7 @@ use toolcrib_core::{
         Repair,
         bridge::{BridgeCall, unwrap},
     },
+    assemble::Standing,
     bridge::{BridgeError, TOOL_CALL, TOOL_DESCRIBE, TOOL_SEARCH, suggest},
     explain::Explanation,
 };
@@ -65,6 +66,8 @@ pub(super) struct Target {
     pub(super) tool: Arc<Tool>,
     pub(super) exposed: String,
     pub(super) arguments: Option<Box<RawValue>>,
+    /// Whether it stands behind the bridge: the caller may never have seen its definition.
+    pub(super) deferred: bool,
 }
 
 pub(super) fn resolve(view: &Arc<View>, request: &CallRequest, state: &mut Progressing) -> Resolved {
@@ -92,17 +95,17 @@ pub(super) fn resolve(view: &Arc<View>, request: &CallRequest, state: &mut Progr
                 to: "nothing",
             }));
             match find(view, &name) {
-                Some((tool, exposed)) => {
-                    state.name.clone_from(&exposed);
-                    Resolved::Tool(Target { tool, exposed, arguments })
+                Some(target) => {
+                    state.name.clone_from(&target.exposed);
+                    Resolved::Tool(Target { arguments, ..target })
                 }
                 None => Resolved::Other(Other::Unknown(name, true)),
             }
         }
         name => match find(view, name) {
-            Some((tool, exposed)) => {
-                state.name.clone_from(&exposed);
-                Resolved::Tool(Target { tool, exposed, arguments: request.arguments.clone() })
+            Some(target) => {
+                state.name.clone_from(&target.exposed);
+                Resolved::Tool(Target { arguments: request.arguments.clone(), ..target })
             }
             None => Resolved::Other(Other::Unknown(name.to_owned(), false)),
         },
@@ -111,9 +114,17 @@ pub(super) fn resolve(view: &Arc<View>, request: &CallRequest, state: &mut Progr
 
 /// The tool with the name as the map has it. From here on only that one counts: rules about the exposed name must not be
 /// got around by another spelling of it.
-fn find(view: &View, name: &str) -> Option<(Arc<Tool>, String)> {
+///
+/// A deferred tool may be called like any other, also by a caller that never asked for its definition (openclaw case 90).
+fn find(view: &View, name: &str) -> Option<Target> {
     let name = name.trim();
-    view.set.tool(name).map(|tool| (tool.clone(), name.to_owned()))
+    let position = view.set.name_map().position(name)?;
+    Some(Target {
+        tool: view.set.tools()[position].clone(),
+        exposed: name.to_owned(),
+        arguments: None,
+        deferred: view.set.standing(position) == Standing::Deferred,
+    })
 }
 
 fn unknown(engine: &Engine, view: &View, scope: &Scope, name: &str, bridged: bool) -> Stop {

@@ -14,3 +14,4 @@ mod pending;
 mod permission;
 mod script;
 mod stats;
+mod unloaded;

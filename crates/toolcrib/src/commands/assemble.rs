@@ -1,11 +1,15 @@
 //! `toolcrib assemble`: the assembled tool set for a target.
 
+mod turns;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_core::{
+    ContentHash,
     assemble::TokenReport,
+    conversation::{LeftOut, Loaded, Turn, TurnSet},
     render::{KeyMap, Loss, Refused, Rendered, Target, TooManyTools, render},
 };
 use toolcrib_engine::View;
@@ -28,11 +32,27 @@ struct Assembled<'a> {
     refused: &'a [Refused],
     #[serde(skip_serializing_if = "Option::is_none")]
     too_many: Option<TooManyTools>,
+    #[serde(flatten)]
+    conversation: Option<Conversation<'a>>,
     hash: String,
+}
+
+/// What a turn adds to the answer; see [`TurnSet`].
+#[derive(Serialize)]
+struct Conversation<'a> {
+    loaded: &'a [Loaded],
+    left_out: &'a [LeftOut],
+    gone: &'a [String],
+    notes: &'a [String],
+    announcement: Option<&'a str>,
+    over_budget: usize,
+    turn: &'a Turn,
+    marker: Option<&'a str>,
 }
 
 pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
     let target: Target = args.target.parse()?;
+    let request = turns::request(&args)?;
     let mut world = World::start(&args.look.sources).await?;
     world.scope.context_length = args.context_length;
     world.wait_all(args.look.wait).await;
@@ -50,25 +70,29 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
             json!({"warning": format!("the {stage} stage names '{selector}', which matches no tool")})
         }))
         .collect();
-    let rendered = rendered(&view, target);
-    let assembled = assembled(&view, target, &rendered, trace);
+    let turn = (!request.is_empty()).then(|| view.turn(&request));
+    let definitions = turn.as_ref().map_or(&set.definitions, |turn| &turn.definitions);
+    let rendered = render(target, definitions.iter().map(|definition| &**definition));
+    let assembled = assembled(&view, target, &rendered, trace, turn.as_ref());
     if args.look.json {
         print::json(&assembled)?;
     } else {
-        for definition in &set.definitions {
+        for definition in definitions {
             print::line(definition["name"].as_str().unwrap_or_default());
         }
-        if !set.disclosure.listing.text.is_empty() {
+        let listing = turn.as_ref().map_or(Some(set.disclosure.listing.text.as_str()), |turn| turn.turn.listing());
+        if let Some(listing) = listing.filter(|listing| !listing.is_empty()) {
             print::line("");
-            print::line(&set.disclosure.listing.text);
+            print::line(listing);
         }
+        turn.iter().for_each(turns::tell);
         print::note(format!(
             "tier {}, listing {}, {} tokens shown of {} ({}), {} tools reachable",
             assembled.tier,
             assembled.listing_form,
-            set.tokens.shown,
-            set.tokens.eager,
-            set.tokens.counter,
+            assembled.tokens.shown,
+            assembled.tokens.eager,
+            assembled.tokens.counter,
             set.tools().len()
         ));
     }
@@ -81,7 +105,7 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
 /// The assembled tool set for the JSON API. Without the trace: a caller is not told of tools that are hidden from it.
 pub(crate) fn payload(view: &View, target: Target) -> anyhow::Result<Value> {
     let rendered = rendered(view, target);
-    Ok(serde_json::to_value(assembled(view, target, &rendered, Vec::new()))?)
+    Ok(serde_json::to_value(assembled(view, target, &rendered, Vec::new(), None))?)
 }
 
 /// The view's set as the target takes it: the same for the payload and for the calls that come back.
@@ -89,7 +113,13 @@ pub(crate) fn rendered(view: &View, target: Target) -> Rendered {
     render(target, view.set.definitions.iter().map(|definition| &**definition))
 }
 
-fn assembled<'v>(view: &'v View, target: Target, rendered: &'v Rendered, trace: Vec<Value>) -> Assembled<'v> {
+fn assembled<'v>(
+    view: &'v View,
+    target: Target,
+    rendered: &'v Rendered,
+    trace: Vec<Value>,
+    turn: Option<&'v TurnSet>,
+) -> Assembled<'v> {
     let set = &view.set;
     let own_name: BTreeMap<&str, &str> =
         rendered.names.iter().map(|(own, exposed)| (exposed.as_str(), own.as_str())).collect();
@@ -103,13 +133,26 @@ fn assembled<'v>(view: &'v View, target: Target, rendered: &'v Rendered, trace: 
             .collect(),
         key_maps: &rendered.key_maps,
         tier: set.disclosure.tier,
-        listing_form: set.disclosure.form().word(),
-        tokens: set.tokens,
+        listing_form: turn
+            .and_then(|turn| turn.turn.bridge.as_ref())
+            .map_or(set.disclosure.form(), |bridge| bridge.form)
+            .word(),
+        tokens: turn.map_or(set.tokens, |turn| turn.tokens),
         trace,
         losses: &rendered.losses,
         refused: &rendered.refused,
         too_many: rendered.too_many,
-        hash: set.hash.to_string(),
+        conversation: turn.map(|turn| Conversation {
+            loaded: &turn.loaded,
+            left_out: &turn.left_out,
+            gone: &turn.gone,
+            notes: &turn.notes,
+            announcement: turn.announcement.as_deref(),
+            over_budget: turn.over,
+            turn: &turn.turn,
+            marker: turn.marker.as_deref(),
+        }),
+        hash: turn.map_or(set.hash, |turn| ContentHash::of_hashes([set.hash, turn.hash])).to_string(),
     }
 }
 
