@@ -18,6 +18,7 @@ pub mod hash;
 pub mod histogram;
 pub mod ingest;
 mod json_text;
+pub mod lint;
 pub mod name;
 pub mod permission;
 pub mod provider;

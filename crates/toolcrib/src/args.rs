@@ -43,6 +43,10 @@ pub(crate) enum Command {
     Assemble(AssembleArgs),
     /// Say why a tool is shown, deferred, hidden or quarantined.
     Explain(ExplainArgs),
+    /// Check the definitions of all tools: attacks in their texts, duplicates, what providers refuse.
+    ///
+    /// The codes are in docs/lint.md. Printed are errors and warnings; --level info or --json has the rest.
+    Lint(LintArgs),
     /// Check configuration, sources and store, and say what is wrong.
     Doctor(LookArgs),
     /// See what waits for a person's approval, and answer it.
@@ -344,6 +348,53 @@ pub(crate) struct AssembleArgs {
     /// Where tools come from, how long to wait, how to print.
     #[command(flatten)]
     pub(crate) look: LookArgs,
+}
+
+/// `lint`.
+#[derive(Debug, Args)]
+pub(crate) struct LintArgs {
+    /// Hold the tools against this target only; may be given several times. Default: all targets.
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) target: Vec<String>,
+    /// End with 1 if there is a finding of this severity or a worse one.
+    #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = FailOn::Error)]
+    pub(crate) fail_on: FailOn,
+    /// Print findings of this severity and worse ones. --json has all.
+    #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = Level::Warning)]
+    pub(crate) level: Level,
+    /// Leave out the findings that this file accepts.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Accept all findings as they are: write them to this file and end.
+    #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
+    pub(crate) write_baseline: Option<PathBuf>,
+    /// Where tools come from, how long to wait, how to print.
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}
+
+/// What makes `lint` fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Errors.
+    Error,
+    /// Warnings and errors.
+    Warning,
+    /// Anything.
+    Info,
+    /// Nothing.
+    Never,
+}
+
+/// What `lint` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Level {
+    /// Errors.
+    Error,
+    /// Warnings too.
+    Warning,
+    /// Everything.
+    Info,
 }
 
 /// `explain`.

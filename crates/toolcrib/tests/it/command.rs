@@ -229,3 +229,29 @@ fn assemble_follows_a_conversation() {
     check("", &with_catalog(&["assemble", "--budget", "1"]), 0, "", "more than the budget");
     check("", &with_catalog(&["assemble", "--previous", "catalog.json"]), 2, "", "give the `turn` of the last answer");
 }
+
+#[test]
+fn lint_judges_definitions_and_its_code_can_gate() {
+    // The catalog holds one definition that is refused.
+    check("", &with_catalog(&["lint"]), 1, "error   quarantined static:shop/bad", "1 errors");
+    check("", &with_catalog(&["lint", "--level", "error"]), 1, "fix: do what the reason says", "");
+    check("", &with_catalog(&["lint", "--fail-on", "never"]), 0, "quarantined", "");
+    check("", &with_catalog(&["lint", "--target", "nobody"]), 2, "", "'nobody' is not a target");
+    check("", &with_catalog(&["lint", "--baseline", "none.json"]), 2, "", "none.json");
+    check("", &with_catalog(&["lint", "--baseline", "catalog.json"]), 2, "", "--write-baseline");
+    // Our own tools are as good as we ask others to be.
+    check("", &["lint", "--fail-on", "warning"], 0, "", "0 errors, 0 warnings");
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("accepted.json");
+    let file = file.to_str().unwrap();
+    check("", &with_catalog(&["lint", "--write-baseline", file]), 0, "", "are accepted from now on");
+    check("", &with_catalog(&["lint", "--baseline", file, "--fail-on", "info"]), 0, "", "accepted by the baseline");
+    check("", &["lint", "--baseline", file], 0, "", "of the baseline are gone");
+    let ran = run("", &with_catalog(&["lint", "--json", "--target", "ollama", "--target", "gemini"]));
+    let printed: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((printed["failed"].clone(), printed["counts"]["quarantined"].clone()), (true.into(), 1.into()));
+    let finding = &printed["findings"][0];
+    for key in ["code", "severity", "tool", "place", "message", "fix", "fingerprint"] {
+        assert!(finding[key].is_string(), "{key}: {finding}");
+    }
+}
