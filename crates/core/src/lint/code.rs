@@ -84,10 +84,8 @@ codes! {
         "rename one of them; models mix them up and people cannot tell them apart";
     NameShortened, Warning, "name-shortened", "The name is too long and was cut; the model sees a hash at its end.",
         "give the server a shorter name in the configuration, or shorten the tool's own";
-    NoDescription, Warning, "no-description", "The tool has no description, so it is found and chosen by its name alone.",
+    NoDescription, Warning, "no-description", "The tool has no description, or a placeholder; it is found and chosen by its name alone.",
         "have the server say in one sentence what the tool does and when to use it";
-    UselessDescription, Warning, "useless-description", "The description says nothing that the name does not.",
-        "have the server say what the tool does, with what, and when to use it";
     ClaimsPrecedence, Warning, "claims-precedence", "A text wants the tool called before or instead of all others (threat T1).",
         "have the server say when the tool fits instead; until then watch what it is called for";
     NamesOtherTool, Warning, "names-other-tool", "A text gives directions about a tool of another source (threat T3).",
@@ -112,6 +110,8 @@ codes! {
         "turn disclosure on, or deny some";
     NameChanged, Info, "name-changed", "The name holds characters that no provider takes, so the model sees another one.",
         "have the server name it with letters, digits, _ and -";
+    UselessDescription, Info, "useless-description", "The description says nothing that the name does not.",
+        "have the server say what the tool does, with what, and when to use it";
     UndescribedParameters, Info, "undescribed-parameters", "Arguments have no description.",
         "have the server say what each argument is and in which form";
     UntypedParameter, Info, "untyped-parameter", "Arguments say nothing about what they take.",

@@ -64,22 +64,22 @@ const NAMED: usize = 10;
 
 pub(super) fn check(tool: &Subject<'_>, findings: &mut Findings) {
     let description = clean(tool.description());
-    if description.trim().is_empty() {
+    let bare = description.trim().trim_end_matches(['.', '!', ':']).to_lowercase();
+    if bare.is_empty() {
         findings.add(Code::NoDescription, tool.id, "/description", "there is none".to_owned(), "");
-    } else if let Some(message) = useless(&tool.id.name, &description) {
+    } else if PLACEHOLDERS.contains(&bare.as_str()) {
+        findings.add(Code::NoDescription, tool.id, "/description", format!("'{bare}' is a placeholder"), &bare);
+    } else if repeats(&tool.id.name, &description) {
+        let message = format!("'{}' only repeats the name", clip(&description, 80));
         findings.add(Code::UselessDescription, tool.id, "/description", message, &description);
     }
     parameters(tool, findings);
 }
 
-fn useless(name: &str, description: &str) -> Option<String> {
-    let bare = description.trim().trim_end_matches(['.', '!', ':']).to_lowercase();
-    if PLACEHOLDERS.contains(&bare.as_str()) {
-        return Some(format!("'{bare}' is a placeholder"));
-    }
+/// Whether a description has no word that the name has not.
+fn repeats(name: &str, description: &str) -> bool {
     let known: BTreeSet<String> = words(name).collect();
-    let mut more = words(description).filter(|word| !EMPTY_WORDS.contains(&word.as_str()) && !known.contains(word));
-    more.next().is_none().then(|| format!("'{}' only repeats the name", clip(description, 80)))
+    words(description).all(|word| EMPTY_WORDS.contains(&word.as_str()) || known.contains(&word))
 }
 
 /// Lower-case words without plural endings; names come apart at separators and humps.

@@ -65,6 +65,7 @@ fn with(path: &str, value: Value) -> Value {
 
 /// What one changed tool is found to have.
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "rows read better")]
 fn check(path: &str, value: Value, want: &[(&str, &str)]) {
     let tool = with(path, value.clone());
     let report = report(&[("shop", tool)], &[]);
@@ -226,11 +227,11 @@ fn hidden_characters_are_found_and_those_that_are_meant_are_not() {
 
 #[test]
 fn descriptions_that_help_nobody() {
-    for text in ["", "   ", "\n"] {
+    for text in ["", "   ", "\n", "TODO", "Description.", "n/a"] {
         says(text, &["no-description"]);
     }
     let useless: &[&str] = &["useless-description"];
-    for text in ["Find order", "Finds orders.", "find_order", "The find order tool", "TODO", "description", "n/a"] {
+    for text in ["Find order", "Finds orders.", "find_order", "The find order tool"] {
         says(text, useless);
     }
     says("Finds an order by number", &[]);
@@ -482,6 +483,8 @@ fn any_text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    // Every case compiles the patterns anew.
+    #![proptest_config(ProptestConfig::with_cases(16))]
     /// Any texts anywhere: no panic, the same findings again, and in whatever order the tools come.
     #[test]
     fn the_same_tools_give_the_same_findings(
