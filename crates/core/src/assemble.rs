@@ -93,6 +93,9 @@ pub struct ToolSet {
     // By position.
     merged: BTreeMap<usize, Merged>,
     standing: Vec<Standing>,
+    pinned: Vec<bool>,
+    sizes: Vec<usize>,
+    counter: crate::estimate::TokenCounter,
     summaries: Vec<Option<Arc<str>>>,
     ranker: RankerKind,
     disclosure_settings: Settings,
@@ -158,6 +161,26 @@ impl ToolSet {
     /// Where the tool at a position stands.
     pub fn standing(&self, position: usize) -> Standing {
         self.standing[position]
+    }
+
+    /// Whether the tool at a position would be direct whatever the disclosure: core, marked `always`, or all there is.
+    pub fn is_pinned(&self, position: usize) -> bool {
+        self.pinned[position]
+    }
+
+    /// Tokens of the whole definition of the tool at a position, by [`ToolSet::counter`].
+    pub fn tokens_of(&self, position: usize) -> usize {
+        self.sizes[position]
+    }
+
+    /// How tokens are counted.
+    pub fn counter(&self) -> crate::estimate::TokenCounter {
+        self.counter
+    }
+
+    /// The definition of the tool at a position, under its exposed name.
+    pub fn definition(&self, position: usize) -> Arc<Value> {
+        renamed(&self.assignment.tools[position], self.assignment.map.name(position))
     }
 
     /// Settings of the bridge's searches.
@@ -291,7 +314,9 @@ pub fn assemble(catalog: &Catalog, scope: &Scope, settings: &AssembleSettings) -
             definitions.push(Arc::new(definition));
         }
     }
-    let eager: usize = entries.iter().map(|entry| entry.eager_tokens).sum();
+    let sizes: Vec<usize> = entries.iter().map(|entry| entry.eager_tokens).collect();
+    let eager: usize = sizes.iter().sum();
+    let pinned = entries.iter().map(|entry| entry.placement == Placement::Direct).collect();
     let tokens = TokenReport {
         shown: disclosure.tokens.direct + bridge_tokens,
         eager,
@@ -330,6 +355,9 @@ pub fn assemble(catalog: &Catalog, scope: &Scope, settings: &AssembleSettings) -
         hash,
         shown_hash,
         standing,
+        pinned,
+        sizes,
+        counter,
         disclosure,
         summaries,
         ranker: settings.ranker,

@@ -17,6 +17,7 @@ use crate::{bridge::is_bridge_name, estimate::TokenCounter};
 pub use listing::{Form, ListedGroup, Listing, Shown};
 pub(crate) use settings::whole_number;
 pub use settings::{Settings, SettingsProblem, Switch, resolve};
+pub(crate) use text::is_invisible;
 pub use text::{clean, clean_lines, clip, short_description};
 
 /// What decides where a tool stands.

@@ -115,6 +115,7 @@ async fn stages(
     journal::promised(engine, request, &target)?;
     let (arguments, valid) = repair::repair(engine, &target, state)?;
     let arguments = if valid { arguments } else { validate::validate(engine, &target, arguments)? };
+    validate::guessed(&target, &arguments)?;
     let tool = target.tool.clone();
     let standing = in_force.chain.standing(&tool, &target.exposed);
     let pipeline = engine.interceptors().snapshot();

@@ -10,7 +10,8 @@ use serde_json::{Value, value::RawValue};
 use toolcrib_core::{
     Catalog, ContentHash, Scope, Source,
     assemble::{ToolSet, assemble},
-    search::{Index, Shelf},
+    conversation::{TurnRequest, TurnSet, turn},
+    search::{Index, Ranker, Shelf},
     select::SelectError,
 };
 
@@ -46,6 +47,11 @@ impl View {
             // A value that was parsed always serialises.
             self.set.definitions.iter().filter_map(|definition| raw(definition).ok()).collect()
         })
+    }
+
+    /// The tools of one turn of a conversation. Builds the search index if there is a task and nobody searched before.
+    pub fn turn(&self, request: &TurnRequest) -> TurnSet {
+        turn(&self.set, request, |text, limit| self.index().search(text, limit))
     }
 
     /// The search index, built at first use.

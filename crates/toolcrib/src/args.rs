@@ -43,6 +43,10 @@ pub(crate) enum Command {
     Assemble(AssembleArgs),
     /// Say why a tool is shown, deferred, hidden or quarantined.
     Explain(ExplainArgs),
+    /// Check the definitions of all tools: attacks in their texts, duplicates, what providers refuse.
+    ///
+    /// The codes are in docs/lint.md. Printed are errors and warnings; --level info or --json has the rest.
+    Lint(LintArgs),
     /// Check configuration, sources and store, and say what is wrong.
     Doctor(LookArgs),
     /// See what waits for a person's approval, and answer it.
@@ -108,7 +112,8 @@ pub(crate) struct WhomArgs {
     /// What part the agent plays: coordinator, orchestrator or leaf.
     #[arg(long, value_name = "ROLE")]
     pub(crate) role: Option<String>,
-    /// The model that will see the tools, as PROVIDER/MODEL.
+    /// The model that will see the tools, as PROVIDER/MODEL. For `assemble` it says the context length, whose tokens are
+    /// counted, how deferred tools are loaded and what strict mode takes; an unknown one gets what is safe everywhere.
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// The channel or group of the conversation, as CHANNEL or CHANNEL:ID.
@@ -370,17 +375,73 @@ pub(crate) struct AssembleArgs {
     /// The model's context length in tokens.
     #[arg(long, value_name = "N")]
     pub(crate) context_length: Option<u64>,
-    /// The model, by the name that its provider knows. Says the context length, whose tokens are counted, how deferred
-    /// tools are loaded and what strict mode takes; an unknown one gets what is safe everywhere.
-    #[arg(long, value_name = "M")]
-    pub(crate) model: Option<String>,
     /// Instead of the set, print what differs between two: each a file that `assemble --json` wrote, or a scope such as
     /// profile=coding or agent=lead,model=openai/gpt-5 on top of the other flags.
     #[arg(long, value_names = ["A", "B"], num_args = 2)]
     pub(crate) diff: Vec<String>,
+    /// The conversation so far: messages of any provider, as JSON or one a line; - reads them from standard input. Deferred
+    /// tools that it shows to be known are appended (docs/conversations.md).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) transcript: Option<PathBuf>,
+    /// The `turn` that the last answer held, as JSON. What was shown stays in its place, and what changed is told.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) previous: Option<PathBuf>,
+    /// Show the tools that answer this from the start, best first, at most ten of them.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) for_task: Option<String>,
+    /// Most tokens that all definitions may take. Without --for-task and --transcript as many tools are shown as fit.
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) budget: Option<usize>,
     /// Where tools come from, how long to wait, how to print.
     #[command(flatten)]
     pub(crate) look: LookArgs,
+}
+
+/// `lint`.
+#[derive(Debug, Args)]
+pub(crate) struct LintArgs {
+    /// Hold the tools against this target only; may be given several times. Default: all targets.
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) target: Vec<String>,
+    /// End with 1 if there is a finding of this severity or a worse one.
+    #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = FailOn::Error)]
+    pub(crate) fail_on: FailOn,
+    /// Print findings of this severity and worse ones. --json has all.
+    #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = Level::Warning)]
+    pub(crate) level: Level,
+    /// Leave out the findings that this file accepts.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Accept all findings as they are: write them to this file and end.
+    #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
+    pub(crate) write_baseline: Option<PathBuf>,
+    /// Where tools come from, how long to wait, how to print.
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}
+
+/// What makes `lint` fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Errors.
+    Error,
+    /// Warnings and errors.
+    Warning,
+    /// Anything.
+    Info,
+    /// Nothing.
+    Never,
+}
+
+/// What `lint` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Level {
+    /// Errors.
+    Error,
+    /// Warnings too.
+    Warning,
+    /// Everything.
+    Info,
 }
 
 /// `explain`.

@@ -79,6 +79,7 @@ async fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Call(args) => Box::pin(commands::call::run(args)).await,
         Command::Assemble(args) => Box::pin(commands::assemble::run(args)).await,
         Command::Explain(args) => Box::pin(commands::explain::run(args)).await,
+        Command::Lint(args) => Box::pin(commands::lint::run(args)).await,
         Command::Doctor(args) => Box::pin(commands::doctor::run(args)).await,
         Command::Approvals(args) => Box::pin(commands::approvals::run(args)).await,
         Command::Audit(args) => Box::pin(commands::audit::run(args)).await,

@@ -14,6 +14,7 @@ use toolcrib_core::{
     Scope, Source, Tool,
     assemble::{Standing, renamed},
     bridge::{is_bridge_name, loading_search},
+    conversation::TurnSet,
     model::{Family, Model, ModelTable},
     render::{
         CacheLife, Item, RenderOptions, Rendered, SearchBy, Target,
@@ -108,12 +109,13 @@ impl<'a> Rendering<'a> {
         scope.context_length = scope.context_length.or_else(|| model.and_then(|model| model.context_length));
     }
 
-    /// Renders what a scope sees.
+    /// Renders what a scope sees; in a turn of a conversation, what that turn shows.
     pub(crate) fn payload(
         &self,
         view: &View,
         target: Target,
         model: Option<&Model>,
+        turn: Option<&TurnSet>,
         counts: &Mutex<TokenCache>,
     ) -> Payload {
         let set = &view.set;
@@ -154,15 +156,17 @@ impl<'a> Rendering<'a> {
         };
         let by_search = options.search.is_some();
         let elsewhere = |name: &str| hosted.contains(name);
-        let direct: Vec<_> = set
-            .definitions
+        let definitions = turn.map_or(&set.definitions, |turn| &turn.definitions);
+        let direct: Vec<_> = definitions
             .iter()
             .filter(|definition| {
                 let name = definition["name"].as_str().unwrap_or_default();
                 !(elsewhere(name) || by_search && is_bridge_name(name))
             })
             .collect();
-        let later = if by_search { deferred(view, &elsewhere) } else { Vec::new() };
+        let shown: BTreeSet<&str> = direct.iter().filter_map(|definition| definition["name"].as_str()).collect();
+        let there = |name: &str| elsewhere(name) || shown.contains(name);
+        let later = if by_search { deferred(view, &there) } else { Vec::new() };
         let items = direct.iter().map(|definition| Item::direct(definition));
         let summary =
             |group: &str| self.loaded.config.servers.get(group).and_then(|server| server.description.as_deref());
@@ -178,7 +182,7 @@ impl<'a> Rendering<'a> {
             rendered.tools.push(entry.tool);
             servers.extend(entry.server);
         }
-        let tokens = tokens(view, model, by_search.then_some(&definition), counts);
+        let tokens = tokens(view, model, turn, by_search.then_some(&definition), counts);
         Payload { rendered, loading, tokens, servers, notes }
     }
 
@@ -232,10 +236,16 @@ impl<'a> Rendering<'a> {
 }
 
 /// What the model is shown, and what it would be shown without deferral; by the model's own counter if there is one.
-fn tokens(view: &View, model: Option<&Model>, search: Option<&Value>, counts: &Mutex<TokenCache>) -> Tokens {
+fn tokens(
+    view: &View,
+    model: Option<&Model>,
+    turn: Option<&TurnSet>,
+    search: Option<&Value>,
+    counts: &Mutex<TokenCache>,
+) -> Tokens {
     let set = &view.set;
     let Some(model) = model else {
-        let tokens = set.tokens;
+        let tokens = turn.map_or(set.tokens, |turn| turn.tokens);
         return Tokens {
             shown: tokens.shown,
             eager: tokens.eager,
@@ -255,8 +265,8 @@ fn tokens(view: &View, model: Option<&Model>, search: Option<&Value>, counts: &M
             (own + counter.text(name)).saturating_sub(counter.text(tool.name()))
         })
         .sum();
-    let shown = set
-        .definitions
+    let shown = turn
+        .map_or(&set.definitions, |turn| &turn.definitions)
         .iter()
         .filter(|definition| search.is_none() || !is_bridge_name(definition["name"].as_str().unwrap_or_default()));
     let shown: usize = shown.map(|definition| counter.json(definition)).sum();
@@ -264,7 +274,8 @@ fn tokens(view: &View, model: Option<&Model>, search: Option<&Value>, counts: &M
     Tokens {
         shown: shown + search + counter.preamble(),
         eager: eager + counter.preamble(),
-        listing: counter.text(&set.disclosure.listing.text),
+        listing: counter
+            .text(turn.map_or(Some(&*set.disclosure.listing.text), |turn| turn.turn.listing()).unwrap_or_default()),
         counter: counter.label().to_owned(),
     }
 }

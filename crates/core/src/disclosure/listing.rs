@@ -1,6 +1,6 @@
 //! The text that tells of deferred tools, in the most telling form that fits the budget.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Entry, Options, text, topics::topics};
 use crate::estimate::{TokenCounter, tokens};
@@ -19,7 +19,7 @@ const REST_HEADING: &str = "Servers with too many tools to list here; search to 
 const GROUPS_HEADING: &str = "Servers; search to see their tools:\n";
 
 /// How much the listing tells, from most to least.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
     /// Every tool with a short description.

@@ -2,7 +2,7 @@
 
 use toolcrib_core::args::{self, Arguments};
 
-use super::{Progressing, Stop, resolve::Target};
+use super::{Progressing, Stop, resolve::Target, validate};
 use crate::{engine::Engine, event::Outcome};
 
 /// The arguments, and whether they are known to be valid already.
@@ -17,10 +17,8 @@ pub(super) fn repair(engine: &Engine, target: &Target, state: &mut Progressing) 
         return Ok((arguments, true));
     }
     let arguments = args::prepare(raw, target.tool.input_schema()).map_err(|error| {
-        Stop::told(
-            Outcome::Invalid,
-            format!("The arguments of {} cannot be read: {error}. Nothing was run.", target.exposed),
-        )
+        let text = format!("The arguments of {} cannot be read: {error}. Nothing was run.\n", target.exposed);
+        Stop::told(Outcome::Invalid, validate::with_definition(target, text))
     })?;
     state.repairs.extend(arguments.repairs.iter().cloned());
     Ok((arguments, false))

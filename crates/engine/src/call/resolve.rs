@@ -10,6 +10,7 @@ use toolcrib_core::{
         Repair,
         bridge::{BridgeCall, unwrap},
     },
+    assemble::Standing,
     bridge::{BridgeError, TOOL_CALL, TOOL_DESCRIBE, TOOL_SEARCH, suggest},
     explain::Explanation,
 };
@@ -65,6 +66,8 @@ pub(super) struct Target {
     pub(super) tool: Arc<Tool>,
     pub(super) exposed: String,
     pub(super) arguments: Option<Box<RawValue>>,
+    /// Whether it stands behind the bridge: the caller may never have seen its definition.
+    pub(super) deferred: bool,
 }
 
 pub(super) fn resolve(view: &Arc<View>, request: &CallRequest, state: &mut Progressing) -> Resolved {
@@ -92,17 +95,17 @@ pub(super) fn resolve(view: &Arc<View>, request: &CallRequest, state: &mut Progr
                 to: "nothing",
             }));
             match find(view, &name) {
-                Some((tool, exposed)) => {
-                    state.name.clone_from(&exposed);
-                    target(view, tool, exposed, arguments)
+                Some(found) => {
+                    state.name.clone_from(&found.exposed);
+                    chosen(view, Target { arguments, ..found })
                 }
                 None => Resolved::Other(Other::Unknown(name, true)),
             }
         }
         name => match find(view, name) {
-            Some((tool, exposed)) => {
-                state.name.clone_from(&exposed);
-                target(view, tool, exposed, request.arguments.clone())
+            Some(found) => {
+                state.name.clone_from(&found.exposed);
+                chosen(view, Target { arguments: request.arguments.clone(), ..found })
             }
             None => Resolved::Other(Other::Unknown(name.to_owned(), false)),
         },
@@ -110,17 +113,15 @@ pub(super) fn resolve(view: &Arc<View>, request: &CallRequest, state: &mut Progr
 }
 
 /// The tool itself, or of those that it stands for the one that the arguments name: from here on only that one counts.
-fn target(view: &View, tool: Arc<Tool>, exposed: String, arguments: Option<Box<RawValue>>) -> Resolved {
-    let Some(merged) = view.set.merged(&exposed) else {
-        return Resolved::Tool(Target { tool, exposed, arguments });
-    };
-    match merged.choose(arguments.as_deref()) {
-        Ok((member, arguments)) => Resolved::Tool(Target { tool: member.clone(), exposed, arguments }),
+fn chosen(view: &View, target: Target) -> Resolved {
+    let Some(merged) = view.set.merged(&target.exposed) else { return Resolved::Tool(target) };
+    match merged.choose(target.arguments.as_deref()) {
+        Ok((member, arguments)) => Resolved::Tool(Target { tool: member.clone(), arguments, ..target }),
         Err(which) => {
             let value = serde_json::json!({
                 "error": "invalid_arguments",
-                "message": format!("{exposed} stands for the same tool of several servers: {which}"),
-                "inputSchema": tool.input_schema(),
+                "message": format!("{} stands for the same tool of several servers: {which}", target.exposed),
+                "inputSchema": target.tool.input_schema(),
             });
             Resolved::Other(Other::Stopped(Stop::told(Outcome::Invalid, value.to_string())))
         }
@@ -129,9 +130,17 @@ fn target(view: &View, tool: Arc<Tool>, exposed: String, arguments: Option<Box<R
 
 /// The tool with the name as the map has it, also where it was called by another name that the configuration gives it. From
 /// here on only that one counts: rules about the exposed name must not be got around by another spelling of it.
-fn find(view: &View, name: &str) -> Option<(Arc<Tool>, String)> {
+///
+/// A deferred tool may be called like any other, also by a caller that never asked for its definition (openclaw case 90).
+fn find(view: &View, name: &str) -> Option<Target> {
     let name = view.set.resolve(name.trim())?;
-    view.set.tool(name).map(|tool| (tool.clone(), name.to_owned()))
+    let position = view.set.name_map().position(name)?;
+    Some(Target {
+        tool: view.set.tools()[position].clone(),
+        exposed: name.to_owned(),
+        arguments: None,
+        deferred: view.set.standing(position) == Standing::Deferred,
+    })
 }
 
 fn unknown(engine: &Engine, view: &View, scope: &Scope, name: &str, bridged: bool) -> Stop {

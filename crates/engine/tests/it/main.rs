@@ -16,3 +16,4 @@ mod provider_turn;
 mod scopes;
 mod script;
 mod stats;
+mod unloaded;

@@ -1,6 +1,10 @@
 //! From a key and what a request says of itself to a scope.
 
-use toolcrib_core::{Scope, assemble::Incomplete, select::SelectError};
+use toolcrib_core::{
+    Scope,
+    assemble::Incomplete,
+    select::{Model, SelectError},
+};
 use toolcrib_engine::{Identity, Principal};
 use toolcrib_gateway::api::{ApiCaller, Code, Problem, wire::ScopeWish};
 
@@ -20,6 +24,9 @@ impl Asking {
         let mut scope = callers.scope(principal, wish.profile.as_deref());
         bound("profile", scope.profile.as_deref(), wish.profile.as_deref())?;
         let agent = wish.agent.as_deref().map(str::to_owned);
+        bound("agent", scope.agent.as_deref(), agent.as_deref())?;
+        scope.agent = scope.agent.or_else(|| agent.clone());
+        scope.model = scope.model.or_else(|| wish.model.as_deref().map(Model::new));
         scope.context_length = wish.context_length.map(toolcrib_gateway::api::wire::Number::get);
         Ok(Self { scope, agent })
     }

@@ -1,14 +1,16 @@
 //! `toolcrib assemble`: the assembled tool set for a target and a model.
 
 mod diff;
+mod turns;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_core::{
-    Scope,
+    ContentHash, Scope,
     assemble::Incomplete,
+    conversation::{LeftOut, Loaded, Turn, TurnSet},
     explain::Explanation,
     model::Model,
     render::{KeyMap, Loss, Refused, StrictVerdict, Target, TooManyTools},
@@ -51,11 +53,25 @@ struct Assembled<'a> {
     refused: &'a [Refused],
     #[serde(skip_serializing_if = "Option::is_none")]
     too_many: Option<TooManyTools>,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    notes: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<&'a String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     incomplete: Option<&'a Incomplete>,
+    #[serde(flatten)]
+    conversation: Option<Conversation<'a>>,
     hash: String,
+}
+
+/// What a turn adds to the answer; see [`TurnSet`].
+#[derive(Serialize)]
+struct Conversation<'a> {
+    loaded: &'a [Loaded],
+    left_out: &'a [LeftOut],
+    gone: &'a [String],
+    announcement: Option<&'a str>,
+    over_budget: usize,
+    turn: &'a Turn,
+    marker: Option<&'a str>,
 }
 
 pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
@@ -63,12 +79,13 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
     if let [before, after] = &*args.diff {
         return diff::run(&args, target, before, after).await;
     }
+    let request = turns::request(&args)?;
     let mut world = World::start(&args.look.sources).await?;
     let loaded = world.loaded().await;
     let engine = world.engine.clone();
     let settings = engine.settings();
     let rendering = Rendering::of(&loaded, &settings.assemble.policy.groups)?;
-    let model = args.model.as_deref().map(|name| rendering.model(name, target));
+    let model = args.look.sources.whom.model.as_deref().map(|name| rendering.model(name, target));
     world.scope.context_length = args.context_length;
     Rendering::measure(&mut world.scope, model.as_ref());
     world.wait_all(args.look.wait).await;
@@ -78,18 +95,21 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
     for odd in warnings(&world).await {
         print::note(odd);
     }
-    let payload = rendering.payload(&view, target, model.as_ref(), &world.counts);
-    let assembled = assembled(&view, target, model.as_ref(), &payload, trace);
+    let turn = (!request.is_empty()).then(|| view.turn(&request));
+    let payload = rendering.payload(&view, target, model.as_ref(), turn.as_ref(), &world.counts);
+    let assembled = assembled(&view, target, model.as_ref(), &payload, turn.as_ref(), trace);
     if args.look.json {
         print::json(&assembled)?;
     } else {
-        for definition in &set.definitions {
+        for definition in turn.as_ref().map_or(&set.definitions, |turn| &turn.definitions) {
             print::line(definition["name"].as_str().unwrap_or_default());
         }
-        if !set.disclosure.listing.text.is_empty() {
+        let listing = turn.as_ref().map_or(Some(set.disclosure.listing.text.as_str()), |turn| turn.turn.listing());
+        if let Some(listing) = listing.filter(|listing| !listing.is_empty()) {
             print::line("");
-            print::line(&set.disclosure.listing.text);
+            print::line(listing);
         }
+        turn.iter().for_each(turns::tell);
         print::note(format!(
             "tier {}, listing {}, {} tokens shown of {} ({}), {} tools reachable",
             assembled.tier,
@@ -141,7 +161,8 @@ pub(crate) async fn payload(
     if let Some(incomplete) = &prepared.view.set.incomplete {
         return Err(Unassembled::Incomplete(incomplete.clone()));
     }
-    let assembled = assembled(&prepared.view, target, prepared.model.as_ref(), &prepared.payload, Vec::new());
+    let assembled =
+        assembled(&prepared.view, target, prepared.model.as_ref(), &prepared.payload, None, Vec::new());
     serde_json::to_value(assembled).map_err(|error| Unassembled::Broken(error.into()))
 }
 
@@ -175,7 +196,7 @@ pub(crate) async fn prepared(
     let model = model.map(|name| rendering.model(name, target));
     Rendering::measure(&mut scope, model.as_ref());
     let view = world.engine.view(&scope).map_err(Unassembled::Scope)?;
-    let payload = rendering.payload(&view, target, model.as_ref(), &world.counts);
+    let payload = rendering.payload(&view, target, model.as_ref(), None, &world.counts);
     Ok(Prepared { view, model, payload })
 }
 
@@ -184,6 +205,7 @@ fn assembled<'v>(
     target: Target,
     model: Option<&Model>,
     payload: &'v Payload,
+    turn: Option<&'v TurnSet>,
     trace: Vec<Value>,
 ) -> Assembled<'v> {
     let (set, rendered) = (&view.set, &payload.rendered);
@@ -207,7 +229,10 @@ fn assembled<'v>(
         definitions: set.tools().iter().map(|tool| (tool.id().to_string(), tool.hash().to_string())).collect(),
         key_maps: &rendered.key_maps,
         tier: set.disclosure.tier,
-        listing_form: set.disclosure.form().word(),
+        listing_form: turn
+            .and_then(|turn| turn.turn.bridge.as_ref())
+            .map_or(set.disclosure.form(), |bridge| bridge.form)
+            .word(),
         loading: payload.loading,
         tokens: &payload.tokens,
         trace,
@@ -215,9 +240,18 @@ fn assembled<'v>(
         strict: &rendered.strict,
         refused: &rendered.refused,
         too_many: rendered.too_many,
-        notes: &payload.notes,
+        notes: payload.notes.iter().chain(turn.iter().flat_map(|turn| &turn.notes)).collect(),
         incomplete: set.incomplete.as_ref(),
-        hash: set.hash.to_string(),
+        conversation: turn.map(|turn| Conversation {
+            loaded: &turn.loaded,
+            left_out: &turn.left_out,
+            gone: &turn.gone,
+            announcement: turn.announcement.as_deref(),
+            over_budget: turn.over,
+            turn: &turn.turn,
+            marker: turn.marker.as_deref(),
+        }),
+        hash: turn.map_or(set.hash, |turn| ContentHash::of_hashes([set.hash, turn.hash])).to_string(),
     }
 }
 

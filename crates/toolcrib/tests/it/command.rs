@@ -223,3 +223,74 @@ fn without_a_store_nothing_runs_that_leaves_a_trace_elsewhere() {
     assert_eq!(said.matches("cannot be used").count(), 1, "once: {said}");
     assert_eq!(call("kv_set", r#"{"key":"a","value":"b"}"#, "false").0, 0, "without a journal there is none to miss");
 }
+
+/// A transcript by a file, and the answer handed on to the next turn.
+#[test]
+fn assemble_follows_a_conversation() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = scratch.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let names = |printed: &Value| -> Vec<String> {
+        let tools = printed["tools"].as_array().unwrap().iter();
+        tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let assemble = |extra: &[&str]| -> Value {
+        let ran = run("", &with_catalog(&[&["assemble", "--for", "anthropic", "--json"], extra].concat()));
+        serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.err))
+    };
+    let plain = assemble(&[]);
+    assert!(plain.get("turn").is_none());
+    let messages = file(
+        "messages.jsonl",
+        "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"1\",\"name\":\"tool_call\",\"input\":{\"name\":\"shop__find_order\"}}]}\n{\"role\":\"user\",\"content\":\"go on\"}",
+    );
+    let first = assemble(&["--transcript", &messages]);
+    let mut want = names(&plain);
+    want.push("shop__find_order".to_owned());
+    assert_eq!(names(&first), want);
+    assert_eq!(first["loaded"][0]["how"], "called");
+    assert_eq!(first["marker"], r#"<toolcrib-tools>["static:shop/find_order"]</toolcrib-tools>"#);
+    let previous = file("previous.json", &first.to_string());
+    let second = assemble(&["--previous", &previous]);
+    assert_eq!(second["tools"], first["tools"]);
+    assert_eq!(second["announcement"], Value::Null);
+    // Gone by policy: a note, no error, the rest as it was.
+    let third = assemble(&["--previous", &previous, "--deny", "shop__*"]);
+    assert_eq!(names(&third), names(&plain));
+    assert_eq!(third["gone"], serde_json::json!(["shop__find_order"]));
+    let shown = assemble(&["--for-task", "find order", "--budget", "100000"]);
+    assert_eq!(names(&shown), want);
+    check("", &["assemble", "--transcript", "none.json"], 2, "", "none.json");
+    check("", &with_catalog(&["assemble", "--transcript", "toolcrib.toml"]), 0, "tool_search", "");
+    check("", &with_catalog(&["assemble", "--budget", "1"]), 0, "", "more than the budget");
+    check("", &with_catalog(&["assemble", "--previous", "catalog.json"]), 2, "", "give the `turn` of the last answer");
+}
+
+#[test]
+fn lint_judges_definitions_and_its_code_can_gate() {
+    // The catalog holds one definition that is refused.
+    check("", &with_catalog(&["lint"]), 1, "error   quarantined static:shop/bad", "1 errors");
+    check("", &with_catalog(&["lint", "--level", "error"]), 1, "fix: do what the reason says", "");
+    check("", &with_catalog(&["lint", "--fail-on", "never"]), 0, "quarantined", "");
+    check("", &with_catalog(&["lint", "--target", "nobody"]), 2, "", "'nobody' is not a target");
+    check("", &with_catalog(&["lint", "--baseline", "none.json"]), 2, "", "none.json");
+    check("", &with_catalog(&["lint", "--baseline", "catalog.json"]), 2, "", "--write-baseline");
+    // Our own tools are as good as we ask others to be.
+    check("", &["lint", "--fail-on", "warning"], 0, "", "0 errors, 0 warnings");
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("accepted.json");
+    let file = file.to_str().unwrap();
+    check("", &with_catalog(&["lint", "--write-baseline", file]), 0, "", "are accepted from now on");
+    check("", &with_catalog(&["lint", "--baseline", file, "--fail-on", "info"]), 0, "", "accepted by the baseline");
+    check("", &["lint", "--baseline", file], 0, "", "of the baseline are gone");
+    let ran = run("", &with_catalog(&["lint", "--json", "--target", "ollama", "--target", "gemini"]));
+    let printed: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((printed["failed"].clone(), printed["counts"]["quarantined"].clone()), (true.into(), 1.into()));
+    let finding = &printed["findings"][0];
+    for key in ["code", "severity", "tool", "place", "message", "fix", "fingerprint"] {
+        assert!(finding[key].is_string(), "{key}: {finding}");
+    }
+}

@@ -12,7 +12,7 @@ use toolcrib_core::{
 };
 
 use super::{assembled, trace};
-use crate::{args::AssembleArgs, exit::Exit, print, world::World};
+use crate::{args::AssembleArgs, exit::Exit, payloads::Rendering, print, world::World};
 
 /// Largest document taken, in bytes.
 const MAX_DOCUMENT: u64 = 256 * 1024 * 1024;
@@ -93,9 +93,14 @@ async fn now(world: &World, args: &AssembleArgs, target: Target, side: &str) -> 
         };
         apply(&mut scope, key, value)?;
     }
+    let settings = world.engine.settings();
+    let rendering = Rendering::of(&loaded, &settings.assemble.policy.groups)?;
+    let model = scope.model.as_ref().map(|model| rendering.model(&model.to_string(), target));
+    Rendering::measure(&mut scope, model.as_ref());
     let view = world.engine.view(&scope)?;
-    let rendered = super::rendered(&view, target);
-    Ok(serde_json::to_value(assembled(&view, target, &rendered, trace(world, &scope)?))?)
+    let payload = rendering.payload(&view, target, model.as_ref(), None, &world.counts);
+    let trace = trace(world, &scope)?;
+    Ok(serde_json::to_value(assembled(&view, target, model.as_ref(), &payload, None, trace))?)
 }
 
 fn apply(scope: &mut Scope, key: &str, value: &str) -> anyhow::Result<()> {
