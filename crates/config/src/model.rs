@@ -8,6 +8,7 @@ mod limits;
 mod names;
 mod permissions;
 mod policy;
+mod search;
 mod server;
 
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ pub use permissions::{
     RoleConfig, RuleAction, RuleConfig, TrustLevel,
 };
 pub use policy::{PolicyConfig, ProfileConfig};
+pub use search::SearchConfig;
 pub use server::{EraSetting, ServerConfig, TransportKind};
 
 use crate::Diagnostic;
@@ -43,6 +45,8 @@ pub struct Config {
     pub servers: BTreeMap<String, ServerConfig>,
     /// When tools are deferred behind the bridge, and how they are listed.
     pub disclosure: DisclosureConfig,
+    /// How searches learn.
+    pub search: SearchConfig,
     /// How exposed names are formed.
     pub names: NamesConfig,
     /// Built-in tools.
@@ -80,6 +84,7 @@ impl Config {
             server.settle(&format!("servers.{name}"), findings);
         }
         self.disclosure.settle(findings);
+        self.search.settle(findings);
         self.names.settle(findings);
         self.builtin.settle(findings);
         self.approvals.settle(findings);

@@ -122,15 +122,18 @@ impl ToolSet {
 
     /// Builds the search index over the reachable tools; hits refer to positions in [`ToolSet::tools`].
     pub fn build_index(&self) -> Index {
-        let documents: Vec<Document> = self
-            .assignment
+        Index::build(self.ranker, &self.documents())
+    }
+
+    /// What is searched of the reachable tools, by position in [`ToolSet::tools`].
+    pub fn documents(&self) -> Vec<Document> {
+        self.assignment
             .map
             .iter()
             .zip(&self.assignment.tools)
             .zip(&self.summaries)
             .map(|(((name, _), tool), summary)| document(name, tool, summary.as_deref()))
-            .collect();
-        Index::build(self.ranker, &documents)
+            .collect()
     }
 }
 
@@ -141,7 +144,12 @@ impl Directory for ToolSet {
 
     fn card(&self, index: usize) -> Card<'_> {
         let tool = &self.assignment.tools[index];
-        Card { name: self.assignment.map.name(index), server: tool.source().group(), definition: tool.definition() }
+        Card {
+            name: self.assignment.map.name(index),
+            server: tool.source().group(),
+            definition: tool.definition(),
+            tool: Some(tool),
+        }
     }
 
     fn find(&self, name: &str) -> Option<usize> {

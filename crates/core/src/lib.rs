@@ -13,6 +13,7 @@ mod elapsed;
 pub mod estimate;
 pub mod evaluate;
 pub mod explain;
+pub mod find;
 pub mod hash;
 pub mod histogram;
 pub mod ingest;
@@ -31,6 +32,7 @@ pub mod selector;
 pub mod shape;
 pub mod source;
 pub mod tool;
+pub mod usage;
 
 pub use catalog::{Catalog, SourceEntry, SourceState};
 pub use hash::ContentHash;

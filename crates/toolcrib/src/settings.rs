@@ -24,7 +24,7 @@ use toolcrib_engine::{EngineSettings, HubLimits, SourceOptions, Trust};
 use toolcrib_gateway::{AccessKey, GatewaySettings, KeyScope};
 use toolcrib_mcp::upstream::{EraChoice, Transport, UpstreamLimits, UpstreamSettings};
 
-pub(crate) use self::calls::{approvals, journal};
+pub(crate) use self::calls::{approvals, journal, learning};
 use crate::args::SourceArgs;
 
 /// Settings of the engine. `default_trust` applies where the configuration names none.

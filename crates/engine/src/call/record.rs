@@ -9,6 +9,7 @@ use crate::{
     event::{CallEvent, Outcome},
     identity::Principal,
     journal::{Journal, JournalRecord, Kind},
+    usage,
 };
 
 pub(super) async fn record(
@@ -41,8 +42,11 @@ pub(super) async fn record(
             tracing::error!(call_id = event.call_id, "an observer of calls panicked");
         }
     }
+    if let Some(tool) = event.tool.as_ref().filter(|_| outcome == Outcome::Ok) {
+        usage::called(engine, &Principal::of(&request.scope, &request.identity), tool);
+    }
     let Some(journal) = engine.journal() else { return };
-    // Searching and describing run nothing; a call that waits for its answer is recorded when it comes again.
+    // Describing runs nothing, and searching has a record of its own; a call that waits for its answer is recorded when it comes again.
     let runs_nothing = state.tool.is_none() && outcome == Outcome::Ok;
     if state.closed
         || runs_nothing

@@ -18,6 +18,7 @@ use super::{CallReply, CallRequest, Cause, Progressing, Stop};
 use crate::{
     engine::Engine,
     event::{Door, Outcome},
+    identity::Principal,
     view::View,
 };
 
@@ -47,7 +48,12 @@ pub(super) async fn resolve(
 ) -> Result<Resolved, Stop> {
     // A call may use the bridge even where the listing does not show it: it grants nothing that a direct call lacks.
     match request.name.as_str() {
-        TOOL_SEARCH => crate::lookup::search(engine, view, request.arguments.as_deref()).await.map(Resolved::Answer),
+        TOOL_SEARCH => {
+            let by = Principal::of(&request.scope, &request.identity);
+            crate::lookup::search(engine, view, request.arguments.as_deref(), (&by, state.door))
+                .await
+                .map(Resolved::Answer)
+        }
         TOOL_DESCRIBE => crate::lookup::describe(view, request.arguments.as_deref()).map(Resolved::Answer),
         TOOL_CALL => {
             if state.door == Door::Direct {

@@ -12,3 +12,4 @@ mod scene;
 mod serve;
 mod tidy;
 mod upstream;
+mod usage;
