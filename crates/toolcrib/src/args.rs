@@ -385,13 +385,13 @@ pub(crate) struct EvalArgs {
     #[arg(long)]
     pub(crate) from_traffic: bool,
     /// With --from-traffic: only from this age (90s, 15m, 2h, 7d) or time on.
-    #[arg(long, value_name = "WHEN", requires = "from_traffic")]
+    #[arg(long, value_name = "WHEN", requires = "from_traffic", conflicts_with_all = ["sets", "queries"])]
     pub(crate) since: Option<String>,
     /// With --from-traffic: only of this tenant.
-    #[arg(long, value_name = "NAME", requires = "from_traffic")]
+    #[arg(long, value_name = "NAME", requires = "from_traffic", conflicts_with_all = ["sets", "queries"])]
     pub(crate) tenant: Option<String>,
     /// With --from-traffic: also write the set to this new folder, as --sets reads it.
-    #[arg(long, value_name = "FOLDER", requires = "from_traffic")]
+    #[arg(long, value_name = "FOLDER", requires = "from_traffic", conflicts_with_all = ["sets", "queries"])]
     pub(crate) write: Option<PathBuf>,
     /// The rankers to measure, separated by commas: lexical, bm25. Default: lexical. The reference, bm25, ranks by words
     /// alone; others answer as tool_search does.

@@ -279,6 +279,18 @@ proptest! {
         prop_assert_eq!(whole.hits.iter().map(|hit| hit.index).collect::<HashSet<_>>().len(), whole.hits.len());
     }
 
+    /// Whatever is written is read: no panic, no tool twice, best first.
+    #[test]
+    fn any_text_is_answered(text: String, mixed in query(), odd in "[:+*_,./ \\PC]{0,80}") {
+        let shelf = Shelf::small();
+        for text in [text.clone(), odd.clone(), format!("select:{odd}"), format!("{mixed}{odd}"), format!("{text} {mixed}")] {
+            let answer = shelf.ask(&text, &ask(20));
+            prop_assert!(answer.hits.windows(2).all(|pair| pair[0].score >= pair[1].score), "{text:?}");
+            prop_assert_eq!(answer.hits.iter().map(|hit| hit.index).collect::<HashSet<_>>().len(), answer.hits.len());
+            prop_assert!(answer.steps.iter().all(|step| text.contains(step.as_str())), "{text:?} {:?}", answer.steps);
+        }
+    }
+
     /// Of every query the best comes before the second best of any other, unless another query had it earlier.
     #[test]
     fn merging_is_fair(queries in prop::collection::vec(query(), 1..6)) {

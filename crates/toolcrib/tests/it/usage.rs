@@ -6,9 +6,13 @@ use serde_json::{Value, json};
 
 use crate::api::{ANN, Api, BOB};
 
-fn search(api: &Api, key: &str, session: &str, query: &str) -> Value {
-    let answer =
-        api.of(key, "POST", "/v1/search", &json!({"query": query, "session": session, "explain": true}).to_string());
+fn search(api: &Api, key: &str, session: &str, queries: &[&str]) -> Value {
+    let answer = api.of(
+        key,
+        "POST",
+        "/v1/search",
+        &json!({"queries": queries, "session": session, "explain": true}).to_string(),
+    );
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.json()
 }
@@ -21,8 +25,7 @@ fn first(reply: &Value) -> &str {
 fn use_is_measured_and_learnt_from() {
     let api = Api::start("[search]\nlearn = true\n[permissions]\ntrust = 'all'\n");
     // All tools of the scene say the same, so the order is that of their names until one is called.
-    let query = "writes a line token=hunter2-0123456789abcdef";
-    let before = search(&api, ANN, "s1", query);
+    let before = search(&api, ANN, "s1", &["writes a line", "token=hunter2-0123456789abcdef"]);
     let matches = before["results"][0]["matches"].as_array().unwrap();
     let names = matches.iter().map(|hit| hit["name"].as_str().unwrap());
     let last = names.filter(|name| name.contains("echo") || name.contains("look")).last().unwrap().to_owned();
@@ -30,7 +33,7 @@ fn use_is_measured_and_learnt_from() {
     let body = json!({"name": last, "arguments": {"key": "secret-argument"}, "session": "s1"}).to_string();
     assert_eq!(api.of(ANN, "POST", "/v1/call", &body).status, 200);
     // A search upon which nothing is called, by somebody else.
-    search(&api, BOB, "s2", "lines");
+    search(&api, BOB, "s2", &["lines"]);
     let records = api.records("?limit=1000", |records| {
         records.iter().filter(|record| record["kind"] == "search").count() == 2
             && records.iter().any(|record| record["outcome"] == "ok" && record["kind"] == "outcome")
@@ -53,7 +56,7 @@ fn use_is_measured_and_learnt_from() {
     // What was called upon these words comes first now, also for others of the tenant, and the answer says why.
     let until = Instant::now() + Duration::from_secs(20);
     let after = loop {
-        let after = search(&api, ANN, "s3", "write line");
+        let after = search(&api, ANN, "s3", &["write line"]);
         if first(&after) == last {
             break after;
         }
@@ -72,7 +75,7 @@ fn use_is_measured_and_learnt_from() {
 #[test]
 fn searches_are_recorded_and_learnt_from_only_where_that_is_wanted() {
     let api = Api::start("[audit]\nsearches = false\n[permissions]\ntrust = 'all'\n");
-    let found = search(&api, ANN, "s1", "writes a line");
+    let found = search(&api, ANN, "s1", &["writes a line"]);
     let body = json!({"name": first(&found), "arguments": {"key": "k"}, "session": "s1"}).to_string();
     assert_eq!(api.of(ANN, "POST", "/v1/call", &body).status, 200);
     let records = api.records("?limit=1000", |records| records.iter().any(|record| record["outcome"] == "ok"));
