@@ -53,10 +53,5 @@ fn every_form_has_its_reason() {
     check("files__read_file", "files__read_file", "name", &["the query is its name"]);
     check("call files__list for me", "files__list", "name", &["or holds it"]);
     check("files__", "files__list", "beginning", &["begins its name"]);
-    check(
-        "read the file and then create a pull request",
-        "git__create_pull_request",
-        "step",
-        &["for the step 'create"],
-    );
+    check("read the file and then create a pull request", "files__read_file", "step", &["for the step 'read the"]);
 }

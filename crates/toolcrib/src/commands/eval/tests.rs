@@ -208,12 +208,17 @@ fn hints_are_given_along_when_wanted() {
 
 #[test]
 fn what_was_learnt_from_one_half_helps_the_other() {
-    let tools: String = (0..6)
-        .map(|number| format!("{{\"name\":\"tool{number}\",\"description\":\"Makes the report.\",\"server\":\"s\"}}\n"))
+    let tool = |number: usize, does: &str| {
+        format!("{{\"name\":\"tool{number}\",\"description\":\"{does}\",\"server\":\"s\"}}\n")
+    };
+    let tools: String = (0..9)
+        .map(|number| tool(number, if number < 3 { "Makes the report." } else { "Draws another chart." }))
         .collect();
-    let queries: String = (0..40)
-        .map(|number| format!("{{\"query\":\"make report {}\",\"gold\":[\"s:tool5\"]}}\n", number + 1))
-        .collect();
+    let starts = ["make", "please make", "help me make", "can you make", "i want to make"];
+    let ends =
+        ["report", "the report", "a report", "this report", "my report", "our report", "some report", "that report"];
+    let query = |start: &str, end: &str| format!("{{\"query\":\"{start} {end}\",\"gold\":[\"s:tool2\"]}}\n");
+    let queries: String = starts.iter().flat_map(|start| ends.iter().map(move |end| query(start, end))).collect();
     let (args, _folder) = with_files(&[&tools], &queries, &["--learn"]);
     assert!(args.learn);
     let split = learned::split(read(&args).unwrap());
