@@ -53,7 +53,7 @@ pub(crate) async fn searched(
         let mut record = journal.record(Kind::Search);
         record.principal = principal.clone();
         record.door = Some(door);
-        record.name = toolcrib_core::bridge::TOOL_SEARCH.to_owned();
+        toolcrib_core::bridge::TOOL_SEARCH.clone_into(&mut record.name);
         record.detail = Some(search_record::detail(&queries));
         if let Err(error) = journal.note(record).await {
             tracing::debug!(%error, "a record waits for the journal");

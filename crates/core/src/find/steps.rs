@@ -64,11 +64,10 @@ pub(super) fn split(text: &str) -> Vec<&str> {
 
 /// Cuts at words of scripts without blanks.
 fn split_dense(text: &str) -> Vec<Range<usize>> {
-    if text.is_ascii() {
-        return vec![0..text.len()];
-    }
-    let mut cuts: Vec<(usize, usize)> =
-        DENSE.iter().flat_map(|word| text.match_indices(word).map(|(at, word)| (at, at + word.len()))).collect();
+    let mut cuts: Vec<(usize, usize)> = if text.is_ascii() { &[][..] } else { DENSE }
+        .iter()
+        .flat_map(|word| text.match_indices(word).map(|(at, word)| (at, at + word.len())))
+        .collect();
     cuts.sort_unstable();
     let mut parts = Vec::new();
     let mut start = 0;

@@ -264,7 +264,7 @@ proptest! {
     /// Pages put together are the whole list, whatever their size; every tool once, best first.
     #[test]
     fn pages_are_parts_of_the_whole(query in query(), size in 1usize..7, readonly: bool) {
-        let shelf = LARGE.with(|shelf| shelf.clone());
+        let shelf = LARGE.with(std::rc::Rc::clone);
         let filter = Filter { readonly, ..Filter::default() };
         let whole = shelf.ask(&query, &Ask { filter: &filter, ..ask(30) });
         let mut paged = Vec::new();
@@ -294,7 +294,7 @@ proptest! {
     /// Of every query the best comes before the second best of any other, unless another query had it earlier.
     #[test]
     fn merging_is_fair(queries in prop::collection::vec(query(), 1..6)) {
-        let shelf = LARGE.with(|shelf| shelf.clone());
+        let shelf = LARGE.with(std::rc::Rc::clone);
         let answers: Vec<Answer> = queries.iter().map(|query| shelf.ask(query, &ask(5))).collect();
         let merged = fairly(&answers);
         let place = |index: usize| merged.iter().position(|(_, hit)| hit.index == index);

@@ -100,7 +100,9 @@ pub fn label(events: impl IntoIterator<Item = (String, Event)>) -> Vec<Labelled>
     let mut left: Vec<Open> = open.into_values().collect();
     let first = |open: &Open| open.search.queries.first().map(|asked| asked.text.clone());
     left.sort_by_cached_key(|open| (open.search.at_ms, first(open)));
-    left.into_iter().for_each(|open| open.close(&mut labelled));
+    for open in left {
+        open.close(&mut labelled);
+    }
     let mut seen = std::collections::HashSet::new();
     labelled.retain(|one: &Labelled| seen.insert((one.query.clone(), one.gold.clone())));
     labelled

@@ -27,8 +27,8 @@ fn use_is_measured_and_learnt_from() {
     // All tools of the scene say the same, so the order is that of their names until one is called.
     let before = search(&api, ANN, "s1", &["writes a line", "token=hunter2-0123456789abcdef"]);
     let matches = before["results"][0]["matches"].as_array().unwrap();
-    let names = matches.iter().map(|hit| hit["name"].as_str().unwrap());
-    let last = names.filter(|name| name.contains("echo") || name.contains("look")).last().unwrap().to_owned();
+    let mut names = matches.iter().map(|hit| hit["name"].as_str().unwrap());
+    let last = names.rfind(|name| name.contains("echo") || name.contains("look")).unwrap().to_owned();
     assert_ne!(first(&before), last);
     let body = json!({"name": last, "arguments": {"key": "secret-argument"}, "session": "s1"}).to_string();
     assert_eq!(api.of(ANN, "POST", "/v1/call", &body).status, 200);

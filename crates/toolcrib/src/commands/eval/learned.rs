@@ -16,7 +16,7 @@ pub(super) struct Split {
 
 /// Splits the queries by a hash of their texts, so that a query and its repetition fall into the same half.
 pub(super) fn split(set: Labelled) -> Split {
-    let first_half = |query: &LabelledQuery| ContentHash::of_bytes(query.text.as_bytes()).as_bytes()[0] % 2 == 0;
+    let first_half = |query: &LabelledQuery| ContentHash::of_bytes(query.text.as_bytes()).as_bytes()[0] & 1 == 0;
     let (past, measured): (Vec<_>, Vec<_>) = set.queries.into_iter().partition(first_half);
     let mut prior = Prior::new(HALF_LIFE_MS);
     for query in &past {

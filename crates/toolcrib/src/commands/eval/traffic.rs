@@ -155,12 +155,11 @@ fn properties(parameters: &[Parameter]) -> serde_json::Map<String, serde_json::V
         if !parameter.enum_values.is_empty() {
             property["enum"] = json!(parameter.enum_values);
         }
-        match last.as_ref().filter(|_| parameter.nested) {
-            Some(outer) => top[outer]["properties"][&parameter.name] = property,
-            None => {
-                top.insert(parameter.name.clone(), property);
-                last = Some(parameter.name.clone());
-            }
+        if let Some(outer) = last.as_ref().filter(|_| parameter.nested) {
+            top[outer]["properties"][&parameter.name] = property;
+        } else {
+            top.insert(parameter.name.clone(), property);
+            last = Some(parameter.name.clone());
         }
     }
     top
