@@ -25,8 +25,6 @@ use crate::world::World;
 
 /// Most records, requests and grants in one answer.
 const LIMIT: usize = 1_000;
-/// Longest name of a session or agent, bytes.
-const MAX_WORD: usize = 256;
 
 /// Answers the JSON API for a world.
 pub(crate) struct Api {
@@ -47,103 +45,12 @@ impl Api {
         self.world.engine.pending().ok_or_else(|| switched_off("background work is"))
     }
 
-<<<<<<< HEAD
     /// Who answers: somebody of the key's tenant, or the machine's owner where the key has none.
     fn responder(&self, caller: &ApiCaller) -> Responder {
         let by = format!("http:{}", caller.principal.as_deref().unwrap_or_default());
         match self.world.callers.tenant(caller.principal.as_deref()) {
             Some(tenant) => Responder::of_tenant(by, tenant),
             None => Responder::owner(by),
-=======
-    async fn reply(&self, caller: &ApiCaller, request: ApiRequest) -> Result<ApiReply, ApiReply> {
-        let engine = &self.world.engine;
-        let scope = self.world.callers.scope(caller.principal.as_deref(), None);
-        match request {
-            ApiRequest::Tools => {
-                let view = engine.view(&scope).map_err(|error| ApiReply::error(403, "scope", error.to_string()))?;
-                Ok(ApiReply::json(200, &commands::tools::listing(&view, &engine.hub().catalog())))
-            }
-            ApiRequest::Search(arguments) => {
-                // The session ties a search to the calls that come of it.
-                let word = |key: &str| arguments[key].as_str().filter(|word| word.len() <= MAX_WORD).map(str::to_owned);
-                let identity = Identity { session: word("session"), agent: word("agent"), ..Identity::default() };
-                let found = engine.search_as(&scope, &identity, Door::Http, &arguments).await;
-                match found.map_err(|error| ApiReply::error(403, "scope", error.to_string()))? {
-                    Ok(value) => Ok(ApiReply::json(200, &value)),
-                    Err(error) => Ok(ApiReply::json(400, &json!({"error": error.to_value()}))),
-                }
-            }
-            ApiRequest::Describe(arguments) => {
-                let view = engine.view(&scope).map_err(|error| ApiReply::error(403, "scope", error.to_string()))?;
-                let request = read_describe(&arguments)
-                    .map_err(|error| ApiReply::json(400, &json!({"error": error.to_value()})))?;
-                let reply = describe_reply(&request, &view.set);
-                Ok(ApiReply::json(if reply.nothing_found { 404 } else { 200 }, &reply.value))
-            }
-            ApiRequest::Assemble(wish) => self.assemble(scope, &wish),
-            ApiRequest::Call(call) => Ok(self.call(caller, call).await),
-            ApiRequest::Pending => {
-                let principal = toolcrib_engine::Principal::of(&scope, &Identity::default());
-                Ok(found(&self.pending()?.list(&principal).await.map_err(store)?))
-            }
-            ApiRequest::Deliveries { wait_ms, session } => {
-                let identity = Identity { session, ..Identity::default() };
-                let listener = toolcrib_engine::Principal::of(&scope, &identity);
-                deliveries::next(self.pending()?, listener, Duration::from_millis(wait_ms)).await.map_err(store)
-            }
-            ApiRequest::Cancel { handle } => {
-                let principal = toolcrib_engine::Principal::of(&scope, &Identity::default());
-                if self.pending()?.cancel(&handle, &principal).await.map_err(store)? {
-                    Ok(ApiReply::json(200, &json!({"cancelled": true})))
-                } else {
-                    Err(gone("unfinished work"))
-                }
-            }
-            ApiRequest::Resume { correlation, payload } => self.resume(&scope.tenant, &correlation, payload).await,
-            ApiRequest::Approvals { state, limit } => {
-                let state = match state.as_deref() {
-                    None | Some("pending") => Some(RequestState::Pending),
-                    Some("all") => None,
-                    Some(other) => Some(serde_json::from_value::<RequestState>(other.into()).map_err(|_| {
-                        ApiReply::error(400, "not_read", "state is one of pending, approved, denied, expired, all")
-                    })?),
-                };
-                let limit = limit.unwrap_or(LIMIT).min(LIMIT);
-                let filter = RequestFilter { state, limit, ..RequestFilter::default() };
-                Ok(found(&self.approvals()?.list(filter, now_ms()).await.map_err(store)?))
-            }
-            ApiRequest::Answer { id, answer } => self.answer(caller, &id, answer).await,
-            ApiRequest::Grants => Ok(found(&self.approvals()?.grants(None, LIMIT, now_ms()).await.map_err(store)?)),
-            ApiRequest::Revoke { id } => {
-                let (by, approvals) = (responder(caller), self.approvals()?);
-                let grants = approvals.grants(by.tenant.as_deref(), usize::MAX, now_ms()).await.map_err(store)?;
-                let grant = grants.iter().find(|grant| grant.id == id);
-                let record = grant.and_then(|grant| evidence::of_run(engine, evidence::revoked(grant, &by.by)));
-                let ended = approvals.revoke_on_record(&id, &by, record.clone(), now_ms()).await.map_err(store)?;
-                if ended {
-                    evidence::tell(engine, record.as_ref());
-                }
-                if ended { Ok(ApiReply::json(200, &json!({"revoked": true}))) } else { Err(gone("grant")) }
-            }
-            ApiRequest::Stats => Ok(found(&self.world.statistics.snapshot())),
-            ApiRequest::Audit(query) => self.audit(query).await,
-            ApiRequest::Breakers => Ok(found(&engine.admission().breakers())),
-            ApiRequest::ResetBreaker(value) => {
-                let key = value["key"].as_str().and_then(|key| key.parse().ok()).ok_or_else(|| {
-                    ApiReply::error(
-                        400,
-                        "not_read",
-                        "key is a source or a tool, such as mcp:github or mcp:github/create_issue",
-                    )
-                })?;
-                Ok(ApiReply::json(200, &json!({"reset": engine.admission().reset(&key)})))
-            }
-            ApiRequest::Metrics => {
-                let status = engine.journal().map(toolcrib_engine::journal::Journal::status);
-                let body = self.world.statistics.prometheus(&engine.admission().breakers(), status.as_ref());
-                Ok(ApiReply { status: 200, body })
-            }
->>>>>>> cb7fe27 (Query forms, filters, paging and steps of tool_search; eval of sets, traffic and learning from use)
         }
     }
 

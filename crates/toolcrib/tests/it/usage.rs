@@ -7,12 +7,8 @@ use serde_json::{Value, json};
 use crate::api::{ANN, Api, BOB};
 
 fn search(api: &Api, key: &str, session: &str, queries: &[&str]) -> Value {
-    let answer = api.of(
-        key,
-        "POST",
-        "/v1/search",
-        &json!({"queries": queries, "session": session, "explain": true}).to_string(),
-    );
+    let answer =
+        api.of(key, "POST", "/v1/search", &json!({"query": queries, "session": session, "explain": true}).to_string());
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.json()
 }
@@ -31,7 +27,7 @@ fn use_is_measured_and_learnt_from() {
     let last = names.rfind(|name| name.contains("echo") || name.contains("look")).unwrap().to_owned();
     assert_ne!(first(&before), last);
     let body = json!({"name": last, "arguments": {"key": "secret-argument"}, "session": "s1"}).to_string();
-    assert_eq!(api.of(ANN, "POST", "/v1/call", &body).status, 200);
+    assert_eq!(api.of(ANN, "POST", "/v1/calls", &body).status, 200);
     // A search upon which nothing is called, by somebody else.
     search(&api, BOB, "s2", &["lines"]);
     let records = api.records("?limit=1000", |records| {
@@ -77,7 +73,7 @@ fn searches_are_recorded_and_learnt_from_only_where_that_is_wanted() {
     let api = Api::start("[audit]\nsearches = false\n[permissions]\ntrust = 'all'\n");
     let found = search(&api, ANN, "s1", &["writes a line"]);
     let body = json!({"name": first(&found), "arguments": {"key": "k"}, "session": "s1"}).to_string();
-    assert_eq!(api.of(ANN, "POST", "/v1/call", &body).status, 200);
+    assert_eq!(api.of(ANN, "POST", "/v1/calls", &body).status, 200);
     let records = api.records("?limit=1000", |records| records.iter().any(|record| record["outcome"] == "ok"));
     assert!(records.iter().all(|record| record["kind"] != "search"), "{records:#?}");
     assert_eq!(api.scene.documents(&["learned", "--json"])[0]["pairs"], 0);
