@@ -53,6 +53,9 @@ pub fn changes(old: &Config, new: &Config) -> ConfigChange {
     if old.audit != new.audit {
         change.restart.push("audit");
     }
+    if old.search != new.search {
+        change.restart.push("search");
+    }
     if old.store != new.store {
         change.restart.push("store");
     }

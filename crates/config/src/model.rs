@@ -9,6 +9,7 @@ mod names;
 mod payloads;
 mod permissions;
 mod policy;
+mod search;
 mod server;
 
 use std::collections::BTreeMap;
@@ -34,6 +35,7 @@ pub use permissions::{
 pub use policy::{
     AgentConfig, AgentRole, CallerConfig, ListsConfig, ModelRuleConfig, PolicyConfig, ProfileConfig, SubAgentsConfig,
 };
+pub use search::SearchConfig;
 pub use server::{EraSetting, ServerConfig, TransportKind};
 
 use crate::Diagnostic;
@@ -47,6 +49,8 @@ pub struct Config {
     pub servers: BTreeMap<String, ServerConfig>,
     /// When tools are deferred behind the bridge, and how they are listed.
     pub disclosure: DisclosureConfig,
+    /// How searches learn.
+    pub search: SearchConfig,
     /// How exposed names are formed.
     pub names: NamesConfig,
     /// How tool sets are rendered for model providers.
@@ -91,6 +95,7 @@ impl Config {
             server.settle(&format!("servers.{name}"), findings);
         }
         self.disclosure.settle(findings);
+        self.search.settle(findings);
         self.names.settle(findings);
         self.builtin.settle(findings);
         if let Some(rules) = &mut self.policy.subagents {

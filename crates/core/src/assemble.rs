@@ -216,11 +216,18 @@ impl ToolSet {
             }
             keys.push(ContentHash::of_bytes(&bytes));
         }
-        let document = |at: usize| {
-            document(self.assignment.map.name(at), &self.assignment.tools[at], self.summaries[at].as_deref())
-        };
+        let document = |at: usize| self.document(at);
         let key = |at: usize| keys[at];
         Index::build_from(self.ranker, shelf, &search::Corpus { len: keys.len(), key: &key, document: &document })
+    }
+
+    /// What is searched of the reachable tools, by position in [`ToolSet::tools`].
+    pub fn documents(&self) -> Vec<Document> {
+        (0..self.assignment.tools.len()).map(|at| self.document(at)).collect()
+    }
+
+    fn document(&self, at: usize) -> Document {
+        document(self.assignment.map.name(at), &self.assignment.tools[at], self.summaries[at].as_deref())
     }
 }
 
@@ -231,7 +238,12 @@ impl Directory for ToolSet {
 
     fn card(&self, index: usize) -> Card<'_> {
         let tool = &self.assignment.tools[index];
-        Card { name: self.assignment.map.name(index), server: tool.source().group(), definition: tool.definition() }
+        Card {
+            name: self.assignment.map.name(index),
+            server: tool.source().group(),
+            definition: tool.definition(),
+            tool: Some(tool),
+        }
     }
 
     fn find(&self, name: &str) -> Option<usize> {

@@ -11,14 +11,18 @@ mod request;
 mod search;
 mod suggest;
 
+use std::borrow::Cow;
+
 use serde_json::Value;
+
+use crate::{Tool, ToolId};
 
 pub use definitions::definitions;
 pub use describe::{DescribeReply, describe_reply};
 pub use error::BridgeError;
 pub use loading::loading_search;
 pub use request::{DescribeRequest, SearchRequest, read_describe, read_search};
-pub use search::{ServerStatus, search_reply};
+pub use search::{SearchReply, ServerStatus, search_reply};
 pub use suggest::suggest;
 
 /// Name of the bridge tool that finds tools.
@@ -44,6 +48,8 @@ pub struct Card<'a> {
     pub server: &'a str,
     /// Its definition in MCP shape.
     pub definition: &'a Value,
+    /// The tool itself, where the directory is of tools and not of texts.
+    pub tool: Option<&'a Tool>,
 }
 
 /// The tools that a caller may reach through the bridge, by index. Indices are those of the search closure too.
@@ -62,6 +68,16 @@ pub trait Directory {
     /// The tool with exactly this exposed name. Override where there is a map.
     fn find(&self, name: &str) -> Option<usize> {
         (0..self.len()).find(|index| self.card(*index).name == name)
+    }
+
+    /// The identity of the tool at an index as text, where it has one.
+    fn identity(&self, index: usize) -> Option<Cow<'_, str>> {
+        self.card(index).tool.map(|tool| tool.id().to_string().into())
+    }
+
+    /// The tool with this identity.
+    fn find_id(&self, id: &ToolId) -> Option<usize> {
+        (0..self.len()).find(|index| self.card(*index).tool.is_some_and(|tool| tool.id() == id))
     }
 }
 

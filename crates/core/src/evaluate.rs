@@ -11,7 +11,7 @@ mod summary;
 
 pub use labels::{LabelError, LabelledQuery, LabelledTools};
 pub use metrics::{DEPTH, METRICS, Scores};
-pub use summary::{Comparison, Estimate, JUNK_RATE, Summary, compare, percentile, styles};
+pub use summary::{Comparison, Estimate, JUNK_RATE, Summary, compare, compare_sets, percentile, styles};
 
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@ mod elapsed;
 pub mod estimate;
 pub mod evaluate;
 pub mod explain;
+pub mod find;
 pub mod hash;
 pub mod histogram;
 pub mod ingest;
@@ -36,6 +37,7 @@ pub mod shortlist;
 pub mod source;
 pub mod tokens;
 pub mod tool;
+pub mod usage;
 
 pub use catalog::{Catalog, SourceEntry, SourceState};
 pub use hash::ContentHash;

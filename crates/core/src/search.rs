@@ -19,7 +19,7 @@ pub mod lexical;
 mod topk;
 
 pub use document::{Document, Parameter};
-pub use lexical::{Corpus, Evidence, Explanation, Field, Lexical, Match, NameMatch, Options, Part, Parts, Shelf};
+pub use lexical::{Corpus, Evidence, Explanation, Field, Lexical, Match, NameMatch, Options, Part, Parts, Shelf, stems};
 
 /// Most characters of a query that are read; the rest is ignored.
 pub const MAX_QUERY_CHARS: usize = 2_000;
@@ -184,6 +184,20 @@ impl Index {
         }
     }
 
+    /// The best hits with all that can be said beside the query; hints and the floor of an answer are the default
+    /// ranker's alone.
+    pub fn search_with(&self, query: &str, options: &Options<'_>) -> Vec<Hit> {
+        let bm25 = match self {
+            Self::Lexical(lexical) => return lexical.search_with(query, options),
+            Self::Bm25(bm25) => bm25,
+        };
+        let all = options.keep.is_some();
+        let wanted = options.limit.saturating_add(options.offset);
+        let hits = bm25.search(query, if all { bm25.len() } else { wanted });
+        let kept = hits.into_iter().filter(|hit| options.keep.is_none_or(|keep| keep(hit.index)));
+        kept.skip(options.offset).take(options.limit).collect()
+    }
+
     /// Our ranker with everything that only it can do (filters, paging, server hints, explanations).
     pub fn lexical(&self) -> Option<&Lexical> {
         match self {
@@ -215,4 +229,4 @@ fn bounded(query: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

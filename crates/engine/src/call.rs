@@ -107,7 +107,7 @@ async fn stages(
     let target = match resolve::resolve(&view, request, state) {
         resolve::Resolved::Tool(target) => target,
         resolve::Resolved::Other(other) => {
-            let result = Box::pin(other.answer(engine, &view, request)).await?;
+            let result = Box::pin(other.answer(engine, &view, request, state.door)).await?;
             return Ok(End::of(shape::fit(engine, in_force, request, result).await));
         }
     };

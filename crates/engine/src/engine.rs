@@ -33,7 +33,7 @@ use crate::{
     approval::{Approvals, Asked, Asker},
     call::{self, CallReply, CallReport, CallRequest},
     clock::now_ms,
-    event::{EventSink, Sinks},
+    event::{Door, EventSink, Sinks},
     hub::Hub,
     identity::{Identity, Principal},
     intercept::Interceptors,
@@ -44,6 +44,7 @@ use crate::{
     settings::EngineSettings,
     store::ResultStore,
     turns::Turns,
+    usage::Learner,
     view::{View, ViewCache},
 };
 
@@ -87,6 +88,7 @@ struct Inner {
     asker: Option<Arc<dyn Asker>>,
     journal: Option<Journal>,
     pending: Option<PendingWork>,
+    learner: Option<Learner>,
     turns: Turns,
     next_call: AtomicU64,
 }
@@ -183,7 +185,7 @@ impl Engine {
             raw: &raw,
             scope,
             identity,
-            door: crate::event::Door::Library,
+            door: Door::Library,
             assessment: &assessment,
             now_ms: now_ms(),
         };
@@ -198,7 +200,20 @@ impl Engine {
     /// What `tool_search` answers, as a value. `arguments` as the bridge tool takes them.
     pub async fn search(&self, scope: &Scope, arguments: &Value) -> Result<Result<Value, BridgeError>, SelectError> {
         let view = self.view(scope)?;
-        Ok(lookup::search_value(self, &view, arguments).await)
+        Ok(lookup::search_value(self, &view, arguments, &scope.tenant, None).await)
+    }
+
+    /// The same on behalf of a caller: noted in the journal, and learnt from where that is wanted.
+    pub async fn search_as(
+        &self,
+        scope: &Scope,
+        identity: &Identity,
+        door: Door,
+        arguments: &Value,
+    ) -> Result<Result<Value, BridgeError>, SelectError> {
+        let view = self.view(scope)?;
+        let principal = Principal::of(scope, identity);
+        Ok(lookup::search_value(self, &view, arguments, &scope.tenant, Some((&principal, door))).await)
     }
 
     /// What of a tool's schema is not enforced when its arguments are checked, if anything; for diagnosis.
@@ -238,6 +253,11 @@ impl Engine {
     /// The record of calls, if there is one.
     pub fn journal(&self) -> Option<&Journal> {
         self.inner.journal.as_ref()
+    }
+
+    /// What is learnt from use, if anything is.
+    pub fn learner(&self) -> Option<&Learner> {
+        self.inner.learner.as_ref()
     }
 
     /// Work that outlives its call, if it can be held.

@@ -24,6 +24,7 @@ pub mod stats;
 pub mod store;
 pub mod store_tools;
 mod turns;
+pub mod usage;
 mod view;
 
 pub use backend::{Backend, BoxFuture, CallContext, Invocation, InvokeError, Late, Progress, ProgressSink};
@@ -35,5 +36,5 @@ pub use identity::{Identity, Principal};
 pub use permission::PermissionSettings;
 pub use provider_turn::turn_results;
 pub use settings::{CallLimits, EngineSettings, ResultSettings, Trust, Untrusted};
-pub use store::{DefinitionStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions};
+pub use store::{DefinitionStore, ExperienceStore, KeyValueStore, Learnt, ResultStore, StoreError, StoredDefinitions};
 pub use view::View;

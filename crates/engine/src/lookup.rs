@@ -6,10 +6,17 @@ use serde_json::{Value, value::RawValue};
 use toolcrib_core::{
     ToolResult,
     bridge::{self, BridgeError, ServerStatus},
-    search::Ranker,
 };
 
-use crate::{call::Stop, engine::Engine, event::Outcome, view::View};
+use crate::{
+    call::Stop,
+    clock::now_ms,
+    engine::Engine,
+    event::{Door, Outcome},
+    identity::Principal,
+    usage,
+    view::View,
+};
 
 /// Largest arguments of a bridge tool in bytes; far above what the readers use.
 const MAX_ARGUMENTS: usize = 64 * 1024;
@@ -19,38 +26,49 @@ pub(crate) async fn search(
     engine: &Engine,
     view: &Arc<View>,
     arguments: Option<&RawValue>,
+    by: (&Principal, Door),
 ) -> Result<ToolResult, Stop> {
     let arguments = read(arguments)?;
-    let value = search_value(engine, view, &arguments).await.map_err(|error| refuse(&error))?;
+    let value = search_value(engine, view, &arguments, &by.0.tenant, Some(by)).await.map_err(|error| refuse(&error))?;
     Ok(ToolResult::text(value.to_string()))
 }
 
-/// The reply of `tool_search` as a value.
-pub(crate) async fn search_value(engine: &Engine, view: &Arc<View>, arguments: &Value) -> Result<Value, BridgeError> {
+/// The reply of `tool_search` as a value. A search on somebody's behalf is noted.
+pub(crate) async fn search_value(
+    engine: &Engine,
+    view: &Arc<View>,
+    arguments: &Value,
+    tenant: &str,
+    by: Option<(&Principal, Door)>,
+) -> Result<Value, BridgeError> {
     let request = bridge::read_search(arguments, view.set.disclosure_settings())?;
+    let queries = request.queries.clone();
+    let first_page = request.offset == 0;
     let catalog = engine.hub().catalog();
-    let view = view.clone();
+    let prior = engine.learner().and_then(|learner| learner.prior(tenant));
+    let shared = view.clone();
     // Building the index over a large catalog takes long enough to hold up other calls.
     let work = move || {
         let statuses: Vec<ServerStatus<'_>> = catalog
             .sources()
             .iter()
-            .filter(|(source, _)| view.knows(source))
+            .filter(|(source, _)| shared.knows(source))
             .map(|(source, entry)| ServerStatus { label: source.group(), state: &entry.state })
             .collect();
-        let index = view.index();
-        let find = |query: &str, limit: usize| {
-            index.search(query, limit).into_iter().map(|hit| (hit.index, hit.score)).collect::<Vec<_>>()
-        };
-        bridge::search_reply(&request, &view.set, find, &statuses)
+        let learned = prior.as_deref().map(|prior| (prior, now_ms()));
+        bridge::search_reply(&request, &shared.set, shared.index(), &statuses, learned)
     };
-    match tokio::task::spawn_blocking(work).await {
-        Ok(reply) => reply,
+    let reply = match tokio::task::spawn_blocking(work).await {
+        Ok(reply) => reply?,
         Err(error) => {
             tracing::error!(%error, "the search failed");
-            Err(BridgeError::Broken)
+            return Err(BridgeError::Broken);
         }
+    };
+    if let Some((principal, door)) = by.filter(|_| first_page) {
+        usage::searched(engine, &engine.in_force(), view, principal, door, &queries, &reply.found).await;
     }
+    Ok(reply.value)
 }
 
 /// Answers `tool_describe`.

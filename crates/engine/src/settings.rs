@@ -50,6 +50,8 @@ pub struct CallLimits {
     pub idempotent: Vec<Selector>,
     /// Whether calls that change nothing are in the journal too. Default yes.
     pub journal_reads: bool,
+    /// Whether searches are in the journal, with their queries masked. Default yes.
+    pub journal_searches: bool,
 }
 
 impl Default for CallLimits {
@@ -66,6 +68,7 @@ impl Default for CallLimits {
             background: Vec::new(),
             idempotent: Vec::new(),
             journal_reads: true,
+            journal_searches: true,
         }
     }
 }

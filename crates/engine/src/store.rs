@@ -1,6 +1,7 @@
 //! What the engine needs kept; implementations live in other crates.
 
 use serde_json::Value;
+use toolcrib_core::usage::Pair;
 
 use crate::backend::BoxFuture;
 
@@ -71,6 +72,36 @@ pub trait KeyValueStore: Send + Sync + 'static {
         after: Option<&'a str>,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
+}
+
+/// That a tool was called upon a query with these words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Learnt {
+    /// The query's words, as stems.
+    pub words: Vec<String>,
+    /// The tool's identity.
+    pub tool: String,
+    /// When, milliseconds since the Unix epoch.
+    pub at_ms: u64,
+}
+
+/// Keeps what was learnt from use: by tenant, pairs of a word and a tool with how often they were seen, of which half is
+/// forgotten after a half-life ([`toolcrib_core::usage::decayed`]).
+pub trait ExperienceStore: Send + Sync + 'static {
+    /// Adds one to every pair, decayed up to then. A tenant has at most `max_pairs`: the weakest make room.
+    fn learn<'a>(
+        &'a self,
+        tenant: &'a str,
+        learnt: Vec<Learnt>,
+        half_life_ms: u64,
+        max_pairs: usize,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+    /// A tenant's pairs, those seen last first, at most `limit`.
+    fn experience<'a>(&'a self, tenant: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<Pair>, StoreError>>;
+    /// Tenants with pairs, and how many, in the order of their names, at most 1,000.
+    fn experienced(&self) -> BoxFuture<'_, Result<Vec<(String, u64)>, StoreError>>;
+    /// Forgets a tenant's pairs; returns how many.
+    fn forget_experience<'a>(&'a self, tenant: &'a str) -> BoxFuture<'a, Result<u64, StoreError>>;
 }
 
 /// Keeps whole results that were too large to show, until somebody reads the rest through a handle.

@@ -35,6 +35,21 @@ pub(crate) const REQUEST_BYTES: usize = 64 * 1024;
 /// Largest notes of a piece of pending work: 16 KiB of JSON.
 pub(crate) const METADATA_BYTES: usize = 16 * 1024;
 
+/// Most tenants that are listed as having learnt something.
+pub(crate) const TENANTS: usize = 1_000;
+
+/// How many of a tenant's learnt pairs stay when there are more than `max`: a tenth less, so that room is seldom made.
+pub(crate) fn kept_pairs(max: usize) -> usize {
+    max - max / 10
+}
+
+/// A learnt pair's weight and time when it was seen once more.
+pub(crate) fn seen_again((weight, at_ms): (f64, u64), now_ms: u64, half_life_ms: u64) -> (f64, u64) {
+    let latest = at_ms.max(now_ms);
+    let now = |weight: f64, at_ms: u64| toolcrib_core::usage::decayed(weight, latest - at_ms, half_life_ms);
+    (now(weight, at_ms) + now(1.0, now_ms), latest)
+}
+
 /// Longest name of a run.
 const RUN_CHARS: usize = 64;
 

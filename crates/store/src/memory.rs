@@ -3,6 +3,7 @@
 
 mod approvals;
 mod entries;
+mod experience;
 mod journal;
 mod pending;
 
@@ -28,6 +29,7 @@ pub struct MemoryStore {
     journal: Mutex<journal::Journal>,
     pending: Mutex<pending::Pieces>,
     entries: Mutex<entries::Shelves>,
+    experience: Mutex<experience::Experience>,
 }
 
 struct Results {

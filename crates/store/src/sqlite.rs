@@ -10,6 +10,7 @@
 mod approvals;
 mod entries;
 mod evidence;
+mod experience;
 mod failure;
 mod journal;
 mod migrate;

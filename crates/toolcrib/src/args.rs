@@ -55,13 +55,15 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Show how often tools ran, how they ended and how long they took.
     Stats(StatsArgs),
-    /// Measure how well tools are found, on labelled queries.
+    /// Measure how well tools are found, on labelled queries or on what was searched for and called.
     ///
-    /// Needs no configuration and starts no server. A line of --tools is {"id","name","description","parameters","server"};
+    /// With --queries or --sets it needs no configuration and starts no server. A line of --tools is {"id","name","description","parameters","server"};
     /// without "id" a tool goes by server:name, else by its name. A line of --queries is {"query","gold":[ids]}, with
-    /// "grades" (id to number), "style" or "kind" if known. An empty "gold" says that no tool answers: whatever is found
+    /// "grades" (id to number), "style" or "kind", "server_hint" if known. An empty "gold" says that no tool answers: whatever is found
     /// is junk. Intervals are 95 % bootstrap intervals over the queries.
     Eval(EvalArgs),
+    /// Show or forget what searches have learnt from use.
+    Learned(LearnedArgs),
     /// Take over the server lists of other clients.
     Import(ImportArgs),
     /// Print a completion script for a shell.
@@ -198,12 +200,31 @@ pub(crate) struct ServeArgs {
 /// `search`.
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
-    /// What you want to do, in a few words.
+    /// What you want to do, in a few words; or select:NAME,NAME, the beginning of a name (slack__), +word for a word that
+    /// must be there, SERVER: words.
     #[arg(required = true, num_args = 1..)]
     pub(crate) query: Vec<String>,
-    /// Most matches.
+    /// One more query in the same search; may be given several times.
+    #[arg(long, value_name = "QUERY")]
+    pub(crate) also: Vec<String>,
+    /// Most matches of each query.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
+    /// Pass over this many matches.
+    #[arg(long, value_name = "N")]
+    pub(crate) offset: Option<usize>,
+    /// The server to stay in, or words about it.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Option<String>,
+    /// Only tools of this source (mcp:github), kind of source (builtin, mcp, plugin) or label.
+    #[arg(long, value_name = "SOURCE")]
+    pub(crate) source: Option<String>,
+    /// Only tools with this tag.
+    #[arg(long, value_name = "TAG")]
+    pub(crate) category: Option<String>,
+    /// Only tools that say that they change nothing.
+    #[arg(long)]
+    pub(crate) readonly: bool,
     /// Say of each match why it was found.
     #[arg(long)]
     pub(crate) explain: bool,
@@ -459,29 +480,73 @@ pub(crate) struct ExplainArgs {
 
 /// `eval`.
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["queries", "sets", "from_traffic"]))]
 pub(crate) struct EvalArgs {
     /// The tools to search, JSONL or a saved tool list; several files make one catalog.
-    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "queries")]
     pub(crate) tools: Vec<PathBuf>,
     /// The queries and which tools answer them, JSONL.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) queries: PathBuf,
-    /// The ranker to measure: hybrid, lexical or bm25. Default: hybrid.
-    #[arg(long, value_name = "NAME", value_parser = ranker)]
-    pub(crate) ranker: Option<RankerKind>,
+    #[arg(long, value_name = "FILE", requires = "tools")]
+    pub(crate) queries: Option<PathBuf>,
+    /// Measure every set in this folder, each a folder with tools.jsonl and queries.jsonl, and their plain mean.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) sets: Option<PathBuf>,
+    /// Take the queries from the record of calls: a search, and the tools that then ran in the same session. Searches
+    /// the tools of the configuration.
+    #[arg(long)]
+    pub(crate) from_traffic: bool,
+    /// With --from-traffic: only from this age (90s, 15m, 2h, 7d) or time on.
+    #[arg(long, value_name = "WHEN", requires = "from_traffic", conflicts_with_all = ["sets", "queries"])]
+    pub(crate) since: Option<String>,
+    /// With --from-traffic: only of this tenant.
+    #[arg(long, value_name = "NAME", requires = "from_traffic", conflicts_with_all = ["sets", "queries"])]
+    pub(crate) tenant: Option<String>,
+    /// With --from-traffic: also write the set to this new folder, as --sets reads it.
+    #[arg(long, value_name = "FOLDER", requires = "from_traffic", conflicts_with_all = ["sets", "queries"])]
+    pub(crate) write: Option<PathBuf>,
+    /// The rankers to measure, separated by commas: hybrid, lexical, bm25. Default: hybrid. The reference, bm25, ranks by
+    /// words alone; others answer as tool_search does.
+    #[arg(long, value_name = "NAME", value_parser = ranker, value_delimiter = ',')]
+    pub(crate) ranker: Vec<RankerKind>,
     /// Measure two rankers and test, query by query, how B differs from A.
     #[arg(long, value_names = ["A", "B"], num_args = 2, value_parser = ranker, conflicts_with = "ranker")]
     pub(crate) compare: Vec<RankerKind>,
-    /// Also list the first N queries that found nothing right among their first five hits.
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = ["compare", "json"])]
-    pub(crate) misses: usize,
-    /// Print one JSON document.
+    /// Give each query's "server_hint" along, as the server argument of tool_search does.
     #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) hints: bool,
+    /// Learn from half of the queries as if they were past use, and measure the other half without and with that.
+    #[arg(long, conflicts_with = "compare")]
+    pub(crate) learn: bool,
+    /// Also list the first N queries that found nothing right among their first five hits.
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = ["compare", "learn", "json"])]
+    pub(crate) misses: usize,
+    /// Where tools come from, how long to wait, how to print.
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
 }
 
 fn ranker(name: &str) -> Result<RankerKind, String> {
     name.parse().map_err(|error: toolcrib_core::search::UnknownRanker| error.to_string())
+}
+
+/// `learned`.
+#[derive(Debug, Args)]
+pub(crate) struct LearnedArgs {
+    /// Configuration file; may be given several times, later ones win.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Vec<PathBuf>,
+    /// Of this tenant. Default: the tenant without a name, the only one on a machine of one user.
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    pub(crate) tenant: String,
+    /// The strongest so many pairs.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(crate) limit: usize,
+    /// Forget all of it.
+    #[arg(long)]
+    pub(crate) forget: bool,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `import`.

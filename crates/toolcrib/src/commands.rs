@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod import;
+pub(crate) mod learned;
 pub(crate) mod lint;
 pub(crate) mod search;
 pub(crate) mod serve;

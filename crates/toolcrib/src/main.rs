@@ -84,7 +84,8 @@ async fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Approvals(args) => Box::pin(commands::approvals::run(args)).await,
         Command::Audit(args) => Box::pin(commands::audit::run(args)).await,
         Command::Stats(args) => Box::pin(commands::stats::run(args)).await,
-        Command::Eval(args) => commands::eval::run(&args),
+        Command::Eval(args) => Box::pin(commands::eval::run(args)).await,
+        Command::Learned(args) => commands::learned::run(args).await,
         Command::Import(args) => commands::import::run(&args),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "toolcrib", &mut std::io::stdout());

@@ -26,7 +26,7 @@ use toolcrib_gateway::{AccessKey, GatewaySettings, KeyScope};
 use toolcrib_mcp::upstream::{EraChoice, Transport, UpstreamLimits, UpstreamSettings};
 
 pub(crate) use self::{
-    calls::{approvals, journal},
+    calls::{approvals, journal, learning},
     whom::{CallerRule, caller_rules, caller_scope, scope},
 };
 

@@ -23,6 +23,7 @@ use toolcrib_engine::{
     pending::{PendingSettings, PendingWork},
     results::ResultReader,
     stats::Statistics,
+    usage::Learner,
 };
 use toolcrib_mcp::upstream::Upstream;
 
@@ -110,6 +111,9 @@ impl World {
             .results(stores.results.clone())
             .sink(Arc::new(LogSink))
             .sink(statistics.clone());
+        if let Some(learning) = settings::learning(&loaded.config) {
+            builder = builder.learner(Learner::start(stores.experience.clone(), learning));
+        }
         let mut pending = None;
         if purpose == Purpose::Call {
             let work = PendingWork::new(stores.pending.clone(), PendingSettings::default());
@@ -319,6 +323,9 @@ impl World {
         futures_util::future::join_all(all).await;
         if let Some(pending) = self.engine.pending() {
             pending.shutdown(LAST_WORDS).await;
+        }
+        if let Some(learner) = self.engine.learner() {
+            learner.flush(LAST_WORDS).await;
         }
         if let Some(journal) = self.engine.journal()
             && let Err(error) = journal.shutdown(LAST_WORDS).await

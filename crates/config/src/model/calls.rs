@@ -210,6 +210,9 @@ pub struct AuditConfig {
     pub enabled: bool,
     /// Also record calls that change nothing.
     pub read_only: bool,
+    /// Also record what was searched for: queries with secrets masked, and the first tools found. `toolcrib eval
+    /// --from-traffic` measures search on them.
+    pub searches: bool,
     /// Days that records are kept, 1 to 3650.
     #[schemars(range(min = 1, max = 3_650))]
     pub days: u64,
@@ -217,7 +220,7 @@ pub struct AuditConfig {
 
 impl Default for AuditConfig {
     fn default() -> Self {
-        Self { enabled: true, read_only: true, days: 90 }
+        Self { enabled: true, read_only: true, searches: true, days: 90 }
     }
 }
 

@@ -8,6 +8,8 @@ use super::{BridgeError, Card, Directory, SearchRequest, TOOL_CALL, TOOL_DESCRIB
 use crate::{
     SourceState,
     disclosure::{clean, clip},
+    find::{Answer, Ask, Filter, Searcher, Via, fairly, find, why},
+    usage::Prior,
 };
 
 /// Characters of a description in a search reply; a cut is marked (hermes §1.8).
@@ -26,42 +28,52 @@ pub struct ServerStatus<'a> {
     pub state: &'a SourceState,
 }
 
-/// Answers a search: matches per query with scores, one record per tool, and, where a query found nothing, the servers
-/// that are there. Servers that are starting or down are always told of, since their tools may be missing.
+/// The answer to a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchReply {
+    /// The JSON to send.
+    pub value: Value,
+    /// What each query found: indices in the directory, best first.
+    pub found: Vec<Vec<usize>>,
+}
+
+/// Answers a search: matches per query with scores, one record per tool in the order in which all queries together have
+/// them ([`fairly`]), names that were not found, and, where a query found nothing, the servers that are there. Servers
+/// that are starting or down are always told of, since their tools may be missing.
 ///
-/// `search` ranks the directory for one query: at most `limit` indices with scores, best first. `statuses` may hold any
-/// servers; those that are ready add nothing.
+/// `statuses` may hold any servers; those that are ready add nothing. `learned` is what use has taught, and the time now in
+/// milliseconds since the Unix epoch.
+///
+/// # Errors
+/// When there is no query.
 pub fn search_reply<D: Directory + ?Sized>(
     request: &SearchRequest,
     directory: &D,
-    search: impl Fn(&str, usize) -> Vec<(usize, f64)>,
+    searcher: &dyn Searcher,
     statuses: &[ServerStatus<'_>],
-) -> Result<Value, BridgeError> {
+    learned: Option<(&Prior, u64)>,
+) -> Result<SearchReply, BridgeError> {
     if request.queries.is_empty() {
         return Err(BridgeError::MissingQuery);
     }
     let mut notes = request.notes.clone();
     let server = wanted_server(request, directory, &mut notes);
+    let answers: Vec<Answer> = request
+        .queries
+        .iter()
+        .map(|query| answer(request, directory, searcher, query, &server, learned, &mut notes))
+        .collect();
     let mut tools = Map::new();
-    let mut some_found_nothing = false;
-    let mut results = Vec::new();
-    for query in &request.queries {
-        // Within one server the best of it may rank behind any number of others.
-        let limit = if server.is_some() { directory.len() } else { request.limit };
-        let hits = search(query, limit);
-        let hits = hits.into_iter().filter(|(index, _)| *index < directory.len());
-        let matches: Vec<_> = hits
-            .map(|(index, score)| (directory.card(index), score))
-            .filter(|(card, _)| server.as_deref().is_none_or(|server| card.server == server))
-            .take(request.limit)
-            .map(|(card, score)| {
-                tools.entry(card.name).or_insert_with(|| record(&card));
-                json!({"name": card.name, "score": round(score)})
-            })
-            .collect();
-        some_found_nothing |= matches.is_empty();
-        results.push(json!({"query": query, "matches": matches}));
+    for (_, hit) in fairly(&answers) {
+        let card = directory.card(hit.index);
+        tools.insert(card.name.to_owned(), record(&card));
     }
+    let results: Vec<Value> = request
+        .queries
+        .iter()
+        .zip(&answers)
+        .map(|(query, answer)| result(request, directory, searcher, query, answer))
+        .collect();
     let mut reply = Map::new();
     reply.insert("results".to_owned(), results.into());
     if !tools.is_empty() {
@@ -71,41 +83,144 @@ pub fn search_reply<D: Directory + ?Sized>(
         );
         reply.insert("next".to_owned(), next.into());
     }
-    reply.insert("total_available".to_owned(), directory.len().into());
-    if some_found_nothing && !directory.is_empty() {
-        reply.insert("servers".to_owned(), servers(directory));
-        let hint = "Nothing matched. Try other words, the name of a thing rather than an action, or a server from this list. \
-             If none of the servers fits, the tool is not there.";
-        reply.insert("hint".to_owned(), hint.into());
+    if answers.iter().any(|answer| answer.more) {
+        reply.insert("next_cursor".to_owned(), request.next_cursor().into());
     }
+    reply.insert("total_available".to_owned(), directory.len().into());
     let not_ready = not_ready(statuses);
+    let nothing = |answer: &Answer| answer.hits.is_empty() && request.offset == 0;
+    if answers.iter().any(nothing) && !directory.is_empty() {
+        reply.insert("servers".to_owned(), servers(directory));
+        reply.insert("hint".to_owned(), hint(request, !not_ready.is_empty()).into());
+    }
     if !not_ready.is_empty() {
         reply.insert("not_ready".to_owned(), not_ready.into());
     }
     if !notes.is_empty() {
         reply.insert("notes".to_owned(), json!(notes));
     }
-    Ok(Value::Object(reply))
+    let found = answers.iter().map(|answer| answer.hits.iter().map(|hit| hit.index).collect()).collect();
+    Ok(SearchReply { value: Value::Object(reply), found })
 }
 
-/// The label of the server asked for. One that is not there does not hide everything: all are searched, with a note.
-fn wanted_server<D: Directory + ?Sized>(
+/// Where a search is to look.
+enum Server {
+    Anywhere,
+    Only(String),
+    /// Anywhere, but rather where these words point.
+    Near(String),
+}
+
+fn answer<D: Directory + ?Sized>(
     request: &SearchRequest,
     directory: &D,
+    searcher: &dyn Searcher,
+    query: &str,
+    server: &Server,
+    learned: Option<(&Prior, u64)>,
     notes: &mut Vec<String>,
-) -> Option<String> {
-    let wanted = request.server.as_deref()?;
+) -> Answer {
+    let (only, hint) = match server {
+        Server::Anywhere => (None, ""),
+        Server::Only(label) => (Some(label.as_str()), ""),
+        Server::Near(words) => (None, words.as_str()),
+    };
+    let ask =
+        Ask { limit: request.limit, offset: request.offset, server: only, hint, filter: &request.filter, learned };
+    let answer = find(directory, searcher, query, &ask);
+    let Some(label) = only else { return answer };
+    let nowhere_yet = answer.hits.is_empty() && answer.missing.is_empty() && request.offset == 0;
+    if !nowhere_yet {
+        return answer;
+    }
+    let elsewhere = find(directory, searcher, query, &Ask { server: None, hint: label, ..ask });
+    if !elsewhere.hits.is_empty() {
+        let query = clip(&clean(query), 60);
+        notes.push(format!("nothing in server '{}' fits '{query}'; these are from other servers", clean(label)));
+        return Answer { more: false, ..elsewhere };
+    }
+    answer
+}
+
+/// What is said of one query.
+fn result<D: Directory + ?Sized>(
+    request: &SearchRequest,
+    directory: &D,
+    searcher: &dyn Searcher,
+    query: &str,
+    answer: &Answer,
+) -> Value {
+    let several = answer.steps.len() > 1;
+    let matches: Vec<Value> = answer
+        .hits
+        .iter()
+        .map(|hit| {
+            let mut found = json!({"name": directory.card(hit.index).name, "score": round(hit.score)});
+            if let Via::Step(number) = hit.via {
+                found["step"] = (number + 1).into();
+            }
+            if request.explain {
+                found["why"] = why(searcher, query, answer, hit).to_value();
+            }
+            found
+        })
+        .collect();
+    let mut result = json!({"query": query});
+    if several {
+        result["steps"] = json!(answer.steps);
+    }
+    result["matches"] = matches.into();
+    if !answer.missing.is_empty() {
+        let missing = answer.missing.iter().map(|missing| {
+            let mut entry = json!({"name": missing.name});
+            if !missing.meanings.is_empty() {
+                entry["means_one_of"] = json!(missing.meanings);
+            } else if !missing.suggestions.is_empty() {
+                entry["suggestions"] = json!(missing.suggestions);
+            }
+            entry
+        });
+        result["not_found"] = missing.collect();
+    }
+    if !answer.left_out.is_empty() {
+        let left_out = answer.left_out.iter();
+        let left_out = left_out.map(|out| json!({"name": directory.card(out.index).name, "why": out.why}));
+        result["left_out"] = left_out.collect();
+    }
+    result
+}
+
+fn hint(request: &SearchRequest, some_not_ready: bool) -> String {
+    let mut hint =
+        "Nothing matched. Try other words, the name of a thing rather than an action, or a server from this list."
+            .to_owned();
+    if request.filter != Filter::default() {
+        hint.push_str(" The filter (source, category, readonly) may keep out what fits: try without it.");
+    }
+    hint.push_str(if some_not_ready {
+        " Servers that are not ready may have it: search again later before saying that it is not there."
+    } else {
+        " If none of the servers fits, the tool is not there."
+    });
+    hint
+}
+
+/// The server asked for. Words that name none do not hide everything: all servers are searched, those first that the
+/// words fit, with a note.
+fn wanted_server<D: Directory + ?Sized>(request: &SearchRequest, directory: &D, notes: &mut Vec<String>) -> Server {
+    let Some(wanted) = request.server.as_deref() else { return Server::Anywhere };
     let counts = tool_counts(directory);
     if counts.contains_key(wanted) {
-        return Some(wanted.to_owned());
+        return Server::Only(wanted.to_owned());
     }
-    if let Some((label, _)) = counts.iter().find(|(label, _)| label.eq_ignore_ascii_case(wanted)) {
-        return Some((*label).to_owned());
+    let bare = wanted.strip_prefix("mcp:").or_else(|| wanted.strip_prefix("mcp__")).unwrap_or(wanted);
+    if let Some((label, _)) = counts.iter().find(|(label, _)| label.eq_ignore_ascii_case(bare)) {
+        return Server::Only((*label).to_owned());
     }
     let near = suggest(wanted, counts.keys().copied());
     let near = if near.is_empty() { String::new() } else { format!(" (near: {})", near.join(", ")) };
     notes.push(format!("there is no server '{wanted}'{near}; searched all servers"));
-    None
+    Server::Near(wanted.to_owned())
 }
 
 fn tool_counts<D: Directory + ?Sized>(directory: &D) -> BTreeMap<&str, usize> {

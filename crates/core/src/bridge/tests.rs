@@ -5,6 +5,8 @@ use crate::{
     SourceState,
     disclosure::{Form, Listing, Settings, resolve},
     estimate::TokenCounter,
+    find::Searcher,
+    search::{Explanation, Hit, Options},
 };
 
 mod bm25;
@@ -32,14 +34,28 @@ impl Shelf {
     }
 
     fn cards(&self) -> Vec<Card<'_>> {
-        self.0.iter().map(|(name, server, definition)| Card { name, server, definition }).collect()
+        self.0.iter().map(|(name, server, definition)| Card { name, server, definition, tool: None }).collect()
     }
 }
 
 fn search(shelf: &Shelf, args: &Value, settings: &Settings) -> Result<Value, BridgeError> {
     let cards = shelf.cards();
-    let find = |query: &str, limit: usize| bm25::search(&cards, query, limit);
-    search_reply(&read_search(args, settings)?, cards.as_slice(), find, &[])
+    search_reply(&read_search(args, settings)?, cards.as_slice(), &Plain(&cards), &[], None).map(|reply| reply.value)
+}
+
+/// The reference ranking.
+struct Plain<'a>(&'a [Card<'a>]);
+
+impl Searcher for Plain<'_> {
+    fn hits(&self, text: &str, options: &Options<'_>) -> Vec<Hit> {
+        let hits = bm25::search(self.0, text, self.0.len()).into_iter();
+        let kept = hits.filter(|(index, _)| options.keep.is_none_or(|keep| keep(*index)));
+        kept.take(options.limit).map(|(index, score)| Hit { index, score }).collect()
+    }
+
+    fn explain(&self, _: &str, _: usize) -> Option<Explanation> {
+        None
+    }
 }
 
 fn names(reply: &Value, query: usize) -> Vec<&str> {
@@ -169,7 +185,7 @@ fn servers_that_are_not_ready_are_told_of() {
         ServerStatus { label: "off", state: &SourceState::Disabled },
     ];
     let request = read_search(&json!({"query": "zzz"}), &Settings::default()).unwrap();
-    let reply = search_reply(&request, cards.as_slice(), |_, _| Vec::new(), &statuses).unwrap();
+    let reply = search_reply(&request, cards.as_slice(), &Plain(&[]), &statuses, None).unwrap().value;
     assert_eq!(reply["servers"], json!([{"name": "github", "tools": 2}, {"name": "jira", "tools": 1}]));
     let not_ready = reply["not_ready"].as_array().unwrap();
     assert_eq!(not_ready.len(), 2);
@@ -177,6 +193,103 @@ fn servers_that_are_not_ready_are_told_of() {
     assert_eq!(not_ready[0]["reason"], "exited with code 1");
     assert_eq!(not_ready[1]["state"], "starting");
     assert!(not_ready.iter().all(|entry| entry["retry"].is_string()));
+}
+
+#[test]
+fn names_that_were_not_found_are_told() {
+    let reply = search(
+        &small_shelf(),
+        &json!({"query": "select:jira__create_issue,github__list_isues,create_issue,zzz"}),
+        &Settings::default(),
+    )
+    .unwrap();
+    assert_eq!(names(&reply, 0), ["jira__create_issue"]); // openclaw case 79b
+    let missing = &reply["results"][0]["not_found"];
+    assert_eq!(
+        missing[0],
+        json!({"name": "github__list_isues", "suggestions": ["github__list_issues", "github__create_issue"]})
+    );
+    // openclaw case 94
+    assert_eq!(
+        missing[1],
+        json!({"name": "create_issue", "means_one_of": ["github__create_issue", "jira__create_issue"]})
+    );
+    assert_eq!(missing[2], json!({"name": "zzz"}));
+    let nothing = search(&small_shelf(), &json!({"query": "select:zzz"}), &Settings::default()).unwrap();
+    assert!(nothing["servers"].is_array() && nothing["hint"].is_string(), "{nothing}");
+}
+
+#[test]
+fn pages_follow_each_other() {
+    let shelf = Shelf::of_vectors("large");
+    let all = search(&shelf, &json!({"query": "create issue", "limit": 20}), &Settings::default()).unwrap();
+    let mut args = json!({"query": "create issue", "limit": 4});
+    let mut paged = Vec::new();
+    for _ in 0..5 {
+        let reply = search(&shelf, &args, &Settings::default()).unwrap();
+        paged.extend(names(&reply, 0).into_iter().map(str::to_owned));
+        args["cursor"] = reply["next_cursor"].clone();
+    }
+    assert_eq!(paged, names(&all, 0));
+    // Of another search.
+    args["query"] = "list pods".into();
+    let reply = search(&shelf, &args, &Settings::default()).unwrap();
+    assert!(reply["notes"][0].as_str().unwrap().contains("not of this search"), "{}", reply["notes"]);
+    assert!(!names(&reply, 0).is_empty());
+    // No further page, no cursor; nothing beyond the end, and no hint that nothing matches.
+    let last = search(&small_shelf(), &json!({"query": "tickets", "offset": 1}), &Settings::default()).unwrap();
+    assert_eq!((names(&last, 0).len(), last.get("next_cursor"), last.get("hint")), (0, None, None));
+}
+
+#[test]
+fn several_queries_have_the_same_share_and_come_in_turn() {
+    let shelf = Shelf::of_vectors("large");
+    let settings = resolve(&json!({"max_search_limit": 50})).0;
+    let args = json!({"queries": ["create issue", "list", "pods"], "limit": 40});
+    let reply = search(&shelf, &args, &settings).unwrap();
+    assert!(reply["notes"][0].as_str().unwrap().contains("16 matches for each of 3 queries"));
+    assert!((0..3).all(|query| names(&reply, query).len() <= 16));
+    let order: Vec<&str> = reply["tools"].as_object().unwrap().keys().map(String::as_str).collect();
+    let mut want: Vec<&str> = Vec::new();
+    for rank in 0..16 {
+        for query in 0..3 {
+            if let Some(name) = names(&reply, query).get(rank)
+                && !want.contains(name)
+            {
+                want.push(name);
+            }
+        }
+    }
+    assert_eq!(order, want);
+}
+
+#[test]
+fn a_server_without_a_fitting_tool_gives_way() {
+    let args = json!({"query": "File a work item", "server": "github"});
+    let reply = search(&small_shelf(), &args, &Settings::default()).unwrap();
+    assert_eq!(names(&reply, 0)[0], "github__create_issue", "'a' is a word to the reference ranker");
+    let args = json!({"query": "work", "server": "github"});
+    let reply = search(&small_shelf(), &args, &Settings::default()).unwrap();
+    assert_eq!(names(&reply, 0), ["jira__create_issue"]);
+    assert_eq!(reply["notes"][0], "nothing in server 'github' fits 'work'; these are from other servers");
+}
+
+#[test]
+fn what_a_filter_keeps_out_is_told() {
+    let mut shelf = small_shelf();
+    shelf.0[2].2["annotations"] = json!({});
+    let args = json!({"query": "create issue", "readonly": true});
+    let reply = search(&shelf, &args, &Settings::default()).unwrap();
+    assert!(!names(&reply, 0).contains(&"jira__create_issue"));
+    // peers case 71
+    assert_eq!(
+        reply["results"][0]["left_out"],
+        json!([{"name": "jira__create_issue", "why": "it does not say whether it changes anything"}])
+    );
+    let odd = search(&shelf, &json!({"query": "work", "readonly": "yes"}), &Settings::default()).unwrap();
+    assert_eq!(names(&odd, 0), [""; 0]);
+    assert!(odd["notes"][0].as_str().unwrap().contains("used true"));
+    assert!(odd["hint"].as_str().unwrap().contains("filter"), "{odd}");
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! Reading labelled data: a tool or a query a line.
 
-use std::collections::{HashMap, hash_map::Entry};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, hash_map::Entry},
+};
 
 use serde_json::{Map, Value};
 
 use crate::{
-    bridge::suggest,
+    bridge::{Card, Directory, suggest},
     search::{Document, Parameter},
 };
 
@@ -34,7 +37,10 @@ pub struct LabelError {
 #[derive(Debug, Default)]
 pub struct LabelledTools {
     documents: Vec<Document>,
+    ids: Vec<String>,
     places: HashMap<String, usize>,
+    // By name; `None` where several tools have it.
+    names: HashMap<String, Option<usize>>,
     repeated: usize,
 }
 
@@ -49,6 +55,28 @@ pub struct LabelledQuery {
     pub grades: Option<Vec<(usize, f64)>>,
     /// What kind of query it is; empty if labels do not tell.
     pub style: String,
+    /// What was said beside it of the server that the tool is on; empty if nothing was.
+    pub hint: String,
+}
+
+/// Tools of an evaluation as what a search goes through. They have no definitions, only texts.
+impl Directory for LabelledTools {
+    fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    fn card(&self, index: usize) -> Card<'_> {
+        let document = &self.documents[index];
+        Card { name: &document.name, server: &document.server, definition: &Value::Null, tool: None }
+    }
+
+    fn identity(&self, index: usize) -> Option<Cow<'_, str>> {
+        Some(self.id(index).into())
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        self.names.get(name).copied().flatten()
+    }
 }
 
 impl LabelledTools {
@@ -72,6 +100,31 @@ impl LabelledTools {
         }
     }
 
+    /// Adds one tool under an id of its own. One whose id is there already is left out and counted.
+    pub fn push(&mut self, id: String, document: Document) {
+        match self.places.entry(id) {
+            Entry::Occupied(_) => self.repeated += 1,
+            Entry::Vacant(place) => {
+                let index = self.documents.len();
+                self.ids.push(place.key().clone());
+                place.insert(index);
+                let known = self.names.entry(document.name.clone());
+                known.and_modify(|other| *other = None).or_insert(Some(index));
+                self.documents.push(document);
+            }
+        }
+    }
+
+    /// The id of the tool at a position.
+    pub fn id(&self, index: usize) -> &str {
+        &self.ids[index]
+    }
+
+    /// The position of the tool with this id.
+    pub fn position(&self, id: &str) -> Option<usize> {
+        self.places.get(id).copied()
+    }
+
     /// The documents, in the order in which they were read.
     pub fn documents(&self) -> &[Document] {
         &self.documents
@@ -83,7 +136,7 @@ impl LabelledTools {
     }
 
     /// Reads queries, a JSON object a line: `query`, `gold` (ids of tools; an empty list says that none answers), and
-    /// optionally `grades` (id to grade), `style` or else `kind`.
+    /// optionally `grades` (id to grade), `style` or else `kind`, `server_hint`.
     ///
     /// # Errors
     ///
@@ -136,13 +189,7 @@ impl LabelledTools {
         if self.documents.len() == MAX_TOOLS {
             return Err(format!("more than {MAX_TOOLS} tools; leave some out"));
         }
-        match self.places.entry(id) {
-            Entry::Occupied(_) => self.repeated += 1,
-            Entry::Vacant(place) => {
-                place.insert(self.documents.len());
-                self.documents.push(document);
-            }
-        }
+        self.push(id, document);
         Ok(())
     }
 
@@ -177,7 +224,8 @@ impl LabelledTools {
             "" => text(map, "kind")?,
             style => style,
         };
-        Ok(LabelledQuery { text: text(map, "query")?.to_owned(), gold, grades, style: style.to_owned() })
+        let hint = text(map, "server_hint")?.to_owned();
+        Ok(LabelledQuery { text: text(map, "query")?.to_owned(), gold, grades, style: style.to_owned(), hint })
     }
 
     fn place(&self, id: &str) -> Result<usize, String> {

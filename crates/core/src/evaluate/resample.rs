@@ -40,21 +40,27 @@ pub(super) fn means<const N: usize>(rows: &[[f64; N]]) -> [f64; N] {
     sums.map(|sum| sum / rows.len().max(1) as f64)
 }
 
-/// The 95 % percentile interval of each column's mean: where it lies when the rows are drawn again, with replacement.
-pub(super) fn intervals<const N: usize>(rows: &[[f64; N]]) -> [(f64, f64); N] {
-    if rows.is_empty() {
+/// The 95 % percentile interval of the plain mean of several sets' means, by column: where it lies when each set's rows are
+/// drawn again, with replacement. Sets without rows do not count.
+pub(super) fn intervals_of_sets<const N: usize>(sets: &[&[[f64; N]]]) -> [(f64, f64); N] {
+    let sets: Vec<&[[f64; N]]> = sets.iter().copied().filter(|rows| !rows.is_empty()).collect();
+    if sets.is_empty() {
         return [(0.0, 0.0); N];
     }
     let mut draws = Draws(SEED);
-    let rounds = rounds(rows.len());
+    let rounds = rounds(sets.iter().map(|rows| rows.len()).sum());
     let mut drawn: [Vec<f64>; N] = std::array::from_fn(|_| Vec::with_capacity(rounds));
     for _ in 0..rounds {
-        let mut sums = [0.0; N];
-        for _ in 0..rows.len() {
-            let row = &rows[draws.below(rows.len())];
-            sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+        let mut means = [0.0; N];
+        for rows in &sets {
+            let mut sums = [0.0; N];
+            for _ in 0..rows.len() {
+                let row = &rows[draws.below(rows.len())];
+                sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+            }
+            means.iter_mut().zip(sums).for_each(|(mean, sum)| *mean += sum / rows.len() as f64);
         }
-        drawn.iter_mut().zip(sums).for_each(|(column, sum)| column.push(sum / rows.len() as f64));
+        drawn.iter_mut().zip(means).for_each(|(column, mean)| column.push(mean / sets.len() as f64));
     }
     drawn.map(|mut column| {
         column.sort_by(f64::total_cmp);
@@ -63,16 +69,17 @@ pub(super) fn intervals<const N: usize>(rows: &[[f64; N]]) -> [(f64, f64); N] {
     })
 }
 
-/// For each column of paired differences, how likely a mean at least as far from zero is if which of the two came first
-/// were chance: the two-sided randomisation test that flips signs.
-pub(super) fn chance<const N: usize>(differences: &[[f64; N]]) -> [f64; N] {
-    // Pairs without any difference are the same however they are flipped.
-    let differences: Vec<&[f64; N]> = differences.iter().filter(|row| row.iter().any(|value| *value != 0.0)).collect();
+/// For each column of paired differences, how likely a mean of the sets' means at least as far from zero is if which of the
+/// two came first were chance: the two-sided randomisation test that flips signs.
+pub(super) fn chance_of_sets<const N: usize>(sets: &[&[[f64; N]]]) -> [f64; N] {
+    // A row counts by the share that its set gives it. Pairs without any difference are the same however they are flipped.
+    let weighted = sets.iter().flat_map(|rows| rows.iter().map(|row| row.map(|value| value / rows.len() as f64)));
+    let differences: Vec<[f64; N]> = weighted.filter(|row| row.iter().any(|value| *value != 0.0)).collect();
     let sum = |sign: &mut dyn FnMut() -> f64| {
         let mut sums = [0.0; N];
         for row in &differences {
             let sign = sign();
-            sums.iter_mut().zip(*row).for_each(|(sum, value)| *sum += sign * value);
+            sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += sign * value);
         }
         sums
     };

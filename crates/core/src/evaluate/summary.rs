@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     LabelledQuery, METRICS, Scores,
-    resample::{chance, intervals, means},
+    resample::{chance_of_sets, intervals_of_sets, means},
 };
 
 /// The name of the share of queries without an answer that got one.
@@ -54,17 +54,20 @@ pub struct Comparison {
 impl Summary {
     /// The figures of these queries.
     pub fn of<'a>(scores: impl IntoIterator<Item = &'a Scores>) -> Self {
-        let (mut answered, mut absent) = (Vec::new(), Vec::new());
-        for scores in scores {
-            match scores {
-                Scores::Answerable(values) => answered.push(*values),
-                Scores::Absent { junk } => absent.push([f64::from(u8::from(*junk))]),
-            }
-        }
+        let scores: Vec<Scores> = scores.into_iter().copied().collect();
+        Self::of_sets(&[&scores])
+    }
+
+    /// The figures of several sets of queries: the plain mean of the sets' own, so that a small set counts as much as a
+    /// large one. A figure that a set does not tell is the mean of the others.
+    pub fn of_sets(sets: &[&[Scores]]) -> Self {
+        let rows: Vec<Rows> = sets.iter().map(|scores| Rows::of(scores)).collect();
+        let answered: Vec<&[[f64; METRICS.len()]]> = rows.iter().map(|rows| rows.answered.as_slice()).collect();
+        let absent: Vec<&[[f64; 1]]> = rows.iter().map(|rows| rows.absent.as_slice()).collect();
         Self {
-            queries: answered.len() + absent.len(),
-            answered: (!answered.is_empty()).then(|| estimates(&answered)),
-            junk_rate: (!absent.is_empty()).then(|| estimates(&absent)[0]),
+            queries: sets.iter().map(|scores| scores.len()).sum(),
+            answered: estimates(&answered),
+            junk_rate: estimates(&absent).map(|rate| rate[0]),
         }
     }
 
@@ -85,43 +88,73 @@ pub fn styles(queries: &[LabelledQuery], scores: &[Scores]) -> BTreeMap<String, 
     groups.into_iter().map(|(style, scores)| (style.to_owned(), Summary::of(scores))).collect()
 }
 
-/// Compares two rankers on the same queries, in the same order: every metric for which there are queries.
-pub fn compare(first: &[Scores], second: &[Scores]) -> Vec<Comparison> {
-    let (mut answered, mut absent) = (Vec::new(), Vec::new());
-    for pair in first.iter().zip(second) {
-        match pair {
-            (Scores::Answerable(a), Scores::Answerable(b)) => {
-                answered.push(std::array::from_fn::<f64, { METRICS.len() }, _>(|metric| b[metric] - a[metric]));
-            }
-            (Scores::Absent { junk: a }, Scores::Absent { junk: b }) => {
-                absent.push([f64::from(u8::from(*b)) - f64::from(u8::from(*a))]);
-            }
-            // Whether a query has an answer is a matter of its labels, which are the same for both.
-            _ => {}
-        }
-    }
-    let mut comparisons = comparisons(&METRICS, &answered);
-    comparisons.extend(self::comparisons(&[JUNK_RATE], &absent));
-    comparisons
+/// Scores as numbers: of queries that some tool answers, and of those that none does.
+#[derive(Default)]
+struct Rows {
+    answered: Vec<[f64; METRICS.len()]>,
+    absent: Vec<[f64; 1]>,
 }
 
-fn comparisons<const N: usize>(names: &[&'static str; N], differences: &[[f64; N]]) -> Vec<Comparison> {
-    if differences.is_empty() {
-        return Vec::new();
+impl Rows {
+    fn of(scores: &[Scores]) -> Self {
+        let mut rows = Self::default();
+        for scores in scores {
+            match scores {
+                Scores::Answerable(values) => rows.answered.push(*values),
+                Scores::Absent { junk } => rows.absent.push([f64::from(u8::from(*junk))]),
+            }
+        }
+        rows
     }
-    let (estimates, chances) = (estimates(differences), chance(differences));
-    let count = |metric: usize, is: fn(f64) -> bool| differences.iter().filter(|row| is(row[metric])).count();
+
+    /// Second minus first. Whether a query has an answer is a matter of its labels, which are the same for both.
+    fn difference(first: &[Scores], second: &[Scores]) -> Self {
+        let (first, second) = (Self::of(first), Self::of(second));
+        let answered = first.answered.iter().zip(&second.answered);
+        let absent = first.absent.iter().zip(&second.absent);
+        Self {
+            answered: answered.map(|(a, b)| std::array::from_fn(|metric| b[metric] - a[metric])).collect(),
+            absent: absent.map(|(a, b)| [b[0] - a[0]]).collect(),
+        }
+    }
+}
+
+/// Compares two rankers on the same queries, in the same order: every metric for which there are queries.
+pub fn compare(first: &[Scores], second: &[Scores]) -> Vec<Comparison> {
+    compare_sets(&[(first, second)])
+}
+
+/// The same over several sets, each of which counts as much as any other.
+pub fn compare_sets(pairs: &[(&[Scores], &[Scores])]) -> Vec<Comparison> {
+    let rows: Vec<Rows> = pairs.iter().map(|(first, second)| Rows::difference(first, second)).collect();
+    let answered: Vec<&[[f64; METRICS.len()]]> = rows.iter().map(|rows| rows.answered.as_slice()).collect();
+    let absent: Vec<&[[f64; 1]]> = rows.iter().map(|rows| rows.absent.as_slice()).collect();
+    let mut all = comparisons(&METRICS, &answered);
+    all.extend(comparisons(&[JUNK_RATE], &absent));
+    all
+}
+
+fn comparisons<const N: usize>(names: &[&'static str; N], sets: &[&[[f64; N]]]) -> Vec<Comparison> {
+    let Some(estimates) = estimates(sets) else { return Vec::new() };
+    let chances = chance_of_sets(sets);
+    let rows = || sets.iter().flat_map(|rows| rows.iter());
+    let count = |metric: usize, is: fn(f64) -> bool| rows().filter(|row| is(row[metric])).count();
     let comparison = |(metric, name): (usize, &&'static str)| {
         let (larger, smaller) = (count(metric, |value| value > 0.0), count(metric, |value| value < 0.0));
-        let equal = differences.len() - larger - smaller;
+        let equal = rows().count() - larger - smaller;
         Comparison { metric: name, difference: estimates[metric], p: chances[metric], larger, smaller, equal }
     };
     names.iter().enumerate().map(comparison).collect()
 }
 
-fn estimates<const N: usize>(rows: &[[f64; N]]) -> [Estimate; N] {
-    let (means, intervals) = (means(rows), intervals(rows));
-    std::array::from_fn(|column| Estimate { mean: means[column], interval: intervals[column] })
+/// The mean of the sets' means; `None` where no set has a row.
+fn estimates<const N: usize>(sets: &[&[[f64; N]]]) -> Option<[Estimate; N]> {
+    let of_sets: Vec<[f64; N]> = sets.iter().filter(|rows| !rows.is_empty()).map(|rows| means(rows)).collect();
+    if of_sets.is_empty() {
+        return None;
+    }
+    let (means, intervals) = (means(&of_sets), intervals_of_sets(sets));
+    Some(std::array::from_fn(|column| Estimate { mean: means[column], interval: intervals[column] }))
 }
 
 /// The smallest of the values that at least this share (0 to 1) of them do not exceed; 0 if there are none. Sorts them.

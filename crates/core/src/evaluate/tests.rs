@@ -1,6 +1,8 @@
 //! What the figures mean, on answers small enough to work out by hand.
 
-use super::{DEPTH, JUNK_RATE, LabelledQuery, LabelledTools, METRICS, Scores, Summary, compare, percentile, styles};
+use super::{
+    DEPTH, JUNK_RATE, LabelledQuery, LabelledTools, METRICS, Scores, Summary, compare, compare_sets, percentile, styles,
+};
 
 fn query(gold: &[usize]) -> LabelledQuery {
     LabelledQuery { gold: gold.to_vec(), ..LabelledQuery::default() }
@@ -124,6 +126,20 @@ fn two_rankers_are_compared_query_by_query() {
 }
 
 #[test]
+fn every_set_counts_the_same() {
+    let (small, large) = (answers(10)[..2].to_vec(), answers(0));
+    let summary = Summary::of_sets(&[&small, &large, &[Scores::Absent { junk: true }], &[]]);
+    let recall = summary.answered.unwrap()[0];
+    assert!((recall.mean - 0.5).abs() < 1e-9 && recall.interval == (0.5, 0.5), "{recall:?}");
+    assert_eq!((summary.queries, summary.junk_rate.map(|rate| rate.mean)), (13, Some(1.0)));
+    assert_eq!(Summary::of_sets(&[]).answered, None);
+    let (worse, better) = (answers(2), answers(9));
+    let over = compare_sets(&[(&worse, &better), (&small, &small)])[0];
+    assert!((over.difference.mean - 0.35).abs() < 1e-9, "{over:?}");
+    assert!(over.p < 0.05 && (over.larger, over.smaller, over.equal) == (7, 0, 5), "{over:?}");
+}
+
+#[test]
 fn percentiles_are_values_that_were_measured() {
     let check = |values: &[f64], share: f64, want: f64| {
         let got = percentile(&mut values.to_vec(), share);
@@ -181,6 +197,8 @@ fn queries_carry_grades_and_style() {
     let queries = tools().read_queries(text).unwrap();
     assert_eq!((queries[0].style.as_str(), queries[1].style.as_str()), ("absent", "x"));
     assert_eq!(queries[1].grades, Some(vec![(0, 2.0), (2, 0.5)]));
+    let hinted = tools().read_queries(r#"{"query":"q","gold":[],"server_hint":"disk"}"#).unwrap();
+    assert_eq!((queries[0].hint.as_str(), hinted[0].hint.as_str()), ("", "disk"));
 }
 
 #[track_caller]

@@ -55,6 +55,7 @@ use request::Request;
 use score::Scratch;
 use shelf::Stock;
 pub use shelf::{Corpus, Shelf};
+use tokenize::{TokenKind, Tokenizer};
 
 /// Most scratch spaces kept for reuse.
 const MAX_SPARE: usize = 8;
@@ -359,6 +360,21 @@ impl Lexical {
             spare.push(scratch);
         }
     }
+}
+
+/// The stems of a text's words, each once, in order; stop words left out.
+pub fn stems(text: &str) -> Vec<String> {
+    let stemmer = rust_stemmers::Stemmer::create(rust_stemmers::Algorithm::English);
+    let mut stems: Vec<String> = Vec::new();
+    Tokenizer::default().each(super::bounded(text), |token, kind| {
+        if kind == TokenKind::Plain && stop::STOP_WORDS.binary_search(&token).is_err() {
+            let stem = vocabulary::stem(&stemmer, token);
+            if stems.iter().all(|known| *known != stem) {
+                stems.push(stem.into_owned());
+            }
+        }
+    });
+    stems
 }
 
 fn kept(options: &Options<'_>, index: usize) -> bool {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{Document, Hit, Index, Parameter, Ranker, RankerKind, merge_by_rank};
 
-pub(super) mod golden;
+pub(crate) mod golden;
 mod quality;
 
 const KINDS: &[RankerKind] = RankerKind::ALL;

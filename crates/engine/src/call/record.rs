@@ -11,6 +11,7 @@ use crate::{
     event::{CallEvent, Outcome},
     identity::Principal,
     journal::{Journal, JournalRecord, Kind},
+    usage,
 };
 
 /// Gives the tool's identity back.
@@ -46,8 +47,12 @@ pub(super) async fn record(
         }
     }
     state.name = event.name;
+    if let Some(tool) = event.tool.as_ref().filter(|_| outcome == Outcome::Ok) {
+        usage::called(engine, &Principal::of(&request.scope, &request.identity), tool);
+    }
     let Some(journal) = engine.journal() else { return event.tool };
-    // Searching and describing run nothing; a call that waits for its answer is recorded when it comes again.
+    // Describing runs nothing, and searching has a record of its own; a call that waits for its answer is recorded when it
+    // comes again.
     let runs_nothing = state.tool.is_none() && outcome == Outcome::Ok;
     if state.closed
         || runs_nothing

@@ -19,6 +19,7 @@ use super::{CallReply, CallRequest, Cause, Progressing, Stop};
 use crate::{
     engine::Engine,
     event::{Door, Outcome},
+    identity::Principal,
     view::View,
 };
 
@@ -51,9 +52,13 @@ impl Other {
         engine: &Engine,
         view: &Arc<View>,
         request: &CallRequest,
+        door: Door,
     ) -> Result<ToolResult, Stop> {
         match self {
-            Self::Search => crate::lookup::search(engine, view, request.arguments.as_deref()).await,
+            Self::Search => {
+                let by = Principal::of(&request.scope, &request.identity);
+                crate::lookup::search(engine, view, request.arguments.as_deref(), (&by, door)).await
+            }
             Self::Describe => crate::lookup::describe(view, request.arguments.as_deref()),
             Self::Unknown(name, bridged) => Err(unknown(engine, view, &request.scope, &name, bridged)),
             Self::Stopped(stop) => Err(stop),

@@ -18,6 +18,7 @@ use crate::{
     settings::EngineSettings,
     store::ResultStore,
     turns::Turns,
+    usage::Learner,
     view::ViewCache,
 };
 
@@ -36,6 +37,7 @@ pub struct EngineBuilder {
     journal: Option<Journal>,
     pending: Option<PendingWork>,
     evidence: Vec<Arc<dyn EvidenceSink>>,
+    learner: Option<Learner>,
 }
 
 impl EngineBuilder {
@@ -52,6 +54,7 @@ impl EngineBuilder {
             journal: None,
             pending: None,
             evidence: Vec::new(),
+            learner: None,
         }
     }
 
@@ -115,6 +118,12 @@ impl EngineBuilder {
         self
     }
 
+    /// Learning from use. Without it nothing is learnt.
+    pub fn learner(mut self, learner: Learner) -> Self {
+        self.learner = Some(learner);
+        self
+    }
+
     /// The engine.
     pub fn build(self) -> Engine {
         if let Some(journal) = &self.journal {
@@ -141,6 +150,7 @@ impl EngineBuilder {
                 asker: self.asker,
                 journal: self.journal,
                 pending: self.pending,
+                learner: self.learner,
                 turns: Turns::default(),
                 next_call: AtomicU64::new(1),
             }),

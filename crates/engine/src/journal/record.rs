@@ -29,6 +29,8 @@ pub enum Kind {
     Recovered,
     /// Records before this point were dropped by the retention rule.
     Pruned,
+    /// Tools were searched for; the detail holds the queries, masked, and the first tools that they found.
+    Search,
     /// Records are missing here: the store could not be written for longer than there was room to keep them.
     Gap,
 }
@@ -46,6 +48,7 @@ impl Kind {
             Self::Breaker => "breaker",
             Self::Recovered => "recovered",
             Self::Pruned => "pruned",
+            Self::Search => "search",
             Self::Gap => "gap",
         }
     }

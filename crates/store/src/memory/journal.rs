@@ -102,7 +102,14 @@ impl Journal {
                     claimed.earlier.outcome = claimed.earlier.outcome.or(record.outcome);
                 }
             }
-            Kind::Late | Kind::Asked | Kind::Answered | Kind::Grant | Kind::Breaker | Kind::Pruned | Kind::Gap => {}
+            Kind::Late
+            | Kind::Asked
+            | Kind::Answered
+            | Kind::Grant
+            | Kind::Breaker
+            | Kind::Pruned
+            | Kind::Search
+            | Kind::Gap => {}
         }
         self.records.push_back(StoredRecord { seq, hash, record });
         if self.records.len() > RECORDS {

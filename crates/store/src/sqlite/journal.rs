@@ -95,7 +95,14 @@ fn append_behind(
                     .execute(params![record.run, signed(record.call), record.outcome.map(Outcome::word)])?;
             }
         }
-        Kind::Late | Kind::Asked | Kind::Answered | Kind::Grant | Kind::Breaker | Kind::Pruned | Kind::Gap => {}
+        Kind::Late
+        | Kind::Asked
+        | Kind::Answered
+        | Kind::Grant
+        | Kind::Breaker
+        | Kind::Pruned
+        | Kind::Search
+        | Kind::Gap => {}
     }
     Ok(())
 }

@@ -37,6 +37,9 @@ macro_rules! conformance {
             conformance!(@ $new, approvals, grants_in_force_are_listed_with_the_uses_they_have_left);
             conformance!(@ $new, approvals, every_change_of_approvals_shows_in_the_version);
             conformance!(@ $new, approvals, old_requests_and_grants_are_dropped_open_ones_stay);
+            conformance!(@ $new, experience, pairs_add_up_and_decay);
+            conformance!(@ $new, experience, tenants_learn_apart_and_forget_apart);
+            conformance!(@ $new, experience, the_weakest_pairs_make_room);
             conformance!(@ $new, journal, records_are_chained_in_the_order_of_their_writing);
             conformance!(@ $new, journal, several_records_are_appended_all_or_none);
             conformance!(@ $new, journal, an_intent_is_unfinished_until_its_outcome);

@@ -2,6 +2,7 @@
 
 pub(crate) mod approvals;
 pub(crate) mod entries;
+pub(crate) mod experience;
 pub(crate) mod journal;
 pub(crate) mod pending;
 
@@ -9,17 +10,31 @@ use std::sync::Barrier;
 
 use serde_json::json;
 use toolcrib_engine::{
-    DefinitionStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions, approval::ApprovalStore,
-    journal::JournalStore, pending::PendingStore, store_tools::EntryStore,
+    DefinitionStore, ExperienceStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions,
+    approval::ApprovalStore, journal::JournalStore, pending::PendingStore, store_tools::EntryStore,
 };
 
 /// A store as the suite needs it.
 pub(crate) trait Store:
-    DefinitionStore + KeyValueStore + ResultStore + ApprovalStore + JournalStore + PendingStore + EntryStore
+    DefinitionStore
+    + KeyValueStore
+    + ResultStore
+    + ApprovalStore
+    + JournalStore
+    + PendingStore
+    + EntryStore
+    + ExperienceStore
 {
 }
-impl<T: DefinitionStore + KeyValueStore + ResultStore + ApprovalStore + JournalStore + PendingStore + EntryStore> Store
-    for T
+impl<T> Store for T where
+    T: DefinitionStore
+        + KeyValueStore
+        + ResultStore
+        + ApprovalStore
+        + JournalStore
+        + PendingStore
+        + EntryStore
+        + ExperienceStore
 {
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use toolcrib_core::bridge::{describe_reply, read_describe};
+use toolcrib_engine::{Door, Identity};
 use toolcrib_gateway::api::{
     ApiCaller, Code, Problem,
     wire::{Assemble, Assembled, Describe, Described, Found, Number, ScopeWish, Search, Tools},
@@ -23,14 +24,26 @@ pub(super) fn tools(api: &Api, caller: &ApiCaller, wish: &ScopeWish) -> Result<T
 pub(super) async fn search(api: &Api, caller: &ApiCaller, search: Search) -> Result<Found, Problem> {
     let asking = Asking::of(api, caller.principal.as_deref(), &search.scope)?;
     let queries: Vec<&str> = search.query.0.iter().map(|query| &**query).collect();
-    let mut arguments = json!({"queries": queries});
-    if let Some(server) = &search.server {
-        arguments["server"] = (**server).into();
+    let mut arguments = json!({"queries": queries, "readonly": search.readonly, "explain": search.explain});
+    let words = [
+        ("server", &search.server),
+        ("source", &search.source),
+        ("category", &search.category),
+        ("cursor", &search.cursor),
+    ];
+    for (key, word) in words {
+        if let Some(word) = word {
+            arguments[key] = (**word).into();
+        }
     }
-    if let Some(limit) = search.limit.map(Number::get) {
-        arguments["limit"] = limit.into();
+    for (key, number) in [("limit", search.limit.map(Number::get)), ("offset", search.offset.map(Number::get))] {
+        if let Some(number) = number {
+            arguments[key] = number.into();
+        }
     }
-    match api.world.engine.search(&asking.scope, &arguments).await.map_err(refused)? {
+    let session = search.session.as_deref().map(str::to_owned);
+    let identity = Identity { agent: asking.agent, session, ..Identity::default() };
+    match api.world.engine.search_as(&asking.scope, &identity, Door::Http, &arguments).await.map_err(refused)? {
         Ok(found) => as_wire(&found),
         Err(error) => Err(Problem::new(Code::NotRead, error.to_string()).at("/query", error.to_string())),
     }

@@ -13,6 +13,7 @@ use toolcrib_engine::{
     admit::{AdmissionSettings, Concurrency, RatePer, RateRule, RepeatSettings},
     approval::ApprovalSettings,
     journal::JournalSettings,
+    usage::LearnSettings,
 };
 
 use super::{millis, selectors, size};
@@ -94,6 +95,7 @@ pub(super) fn limits(loaded: &Loaded) -> anyhow::Result<CallLimits> {
         background: selectors(&calls.background, "calls.background", loaded)?,
         idempotent: selectors(&calls.idempotent, "calls.idempotent", loaded)?,
         journal_reads: audit.read_only,
+        journal_searches: audit.searches,
         ..CallLimits::default()
     })
 }
@@ -151,6 +153,12 @@ pub(crate) fn approvals(config: &Config, reachable: bool) -> ApprovalSettings {
         reachable,
         ..ApprovalSettings::default()
     }
+}
+
+/// How searches learn, if they do.
+pub(crate) fn learning(config: &Config) -> Option<LearnSettings> {
+    let days = config.search.learn_half_life_days;
+    config.search.learn.then(|| LearnSettings { half_life: Duration::from_hours(24 * days) })
 }
 
 /// How the journal is written.

@@ -13,3 +13,4 @@ mod scene;
 mod serve;
 mod tidy;
 mod upstream;
+mod usage;

@@ -180,7 +180,7 @@ pub(super) enum Lookup {
 
 /// English stem of words in plain Latin letters; anything else stands for itself. A plural acronym without a vowel (`prs`),
 /// which English rules leave alone, loses its s.
-fn stem<'a>(stemmer: &Stemmer, word: &'a str) -> Cow<'a, str> {
+pub(super) fn stem<'a>(stemmer: &Stemmer, word: &'a str) -> Cow<'a, str> {
     if word.len() <= 2 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return word.into();
     }

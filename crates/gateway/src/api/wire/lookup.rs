@@ -40,14 +40,35 @@ impl<T: JsonSchema, const MAX: usize> JsonSchema for OneOrMany<T, MAX> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    /// What is looked for, in words; up to seven at a time.
-    pub query: OneOrMany<Text<500>, 7>,
-    /// Only tools of this server.
+    /// What is looked for, in words or by name (`docs/search.md`); up to seven at a time.
+    pub query: OneOrMany<Text<4_000>, 7>,
+    /// The server to stay in, or words about it.
     #[serde(default)]
     pub server: Option<Word>,
+    /// Only tools of this source (`mcp:github`), kind of source (`builtin`, `mcp`, …) or label.
+    #[serde(default)]
+    pub source: Option<Word>,
+    /// Only tools with this tag.
+    #[serde(default)]
+    pub category: Option<Word>,
+    /// Only tools that say that they change nothing.
+    #[serde(default)]
+    pub readonly: bool,
     /// Most matches of one query; never more than `disclosure.max_search_limit`.
     #[serde(default)]
     pub limit: Option<Number<1, 1_000>>,
+    /// `next_cursor` of the last answer to the same search.
+    #[serde(default)]
+    pub cursor: Option<Word>,
+    /// Matches of each query to pass over, where no cursor says so.
+    #[serde(default)]
+    pub offset: Option<Number<0, 1_000>>,
+    /// Say of each match why it was found.
+    #[serde(default)]
+    pub explain: bool,
+    /// The conversation: ties the search to the calls that come of it.
+    #[serde(default)]
+    pub session: Option<Word>,
     /// Who asks.
     #[serde(default)]
     pub scope: Object<ScopeWish>,

@@ -70,7 +70,8 @@ pub struct Records {
 /// One record.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
-    /// What it tells: `intent`, `outcome`, `late`, `asked`, `answered`, `grant`, `breaker`, `recovered`, `pruned`, `gap`.
+    /// What it tells: `intent`, `outcome`, `late`, `asked`, `answered`, `grant`, `breaker`, `recovered`, `pruned`,
+    /// `search`, `gap`.
     pub kind: String,
     /// When, milliseconds since the Unix epoch.
     pub at_ms: u64,
