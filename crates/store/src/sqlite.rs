@@ -8,6 +8,7 @@
 //! may share one file; a write waits up to the busy timeout for its turn.
 
 mod approvals;
+mod damage;
 mod entries;
 mod evidence;
 mod failure;
@@ -31,6 +32,7 @@ use rusqlite::Connection;
 use toolcrib_engine::{BoxFuture, DefinitionStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions};
 
 use self::{
+    damage::Damage,
     failure::{Identity, Refusal, Suspect},
     readers::Readers,
     runs::Signs,
@@ -131,6 +133,7 @@ struct Inner {
     readers: Option<Readers>,
     // Ends after the writer: a run is alive until its last write is done.
     signs: Arc<Signs>,
+    damage: Arc<Damage>,
     max_result_bytes: u64,
 }
 
@@ -152,7 +155,13 @@ impl SqliteStore {
         let writer = Writer::start(connection, settings, Identity::of(path), suspect.clone())?;
         let readers = Readers::open(path, settings, suspect)?;
         let signs = Arc::new(Signs::beside(path));
-        let inner = Inner { writer, readers: Some(readers), signs, max_result_bytes: settings.max_result_bytes };
+        let inner = Inner {
+            writer,
+            readers: Some(readers),
+            signs,
+            damage: Arc::default(),
+            max_result_bytes: settings.max_result_bytes,
+        };
         Ok((Self { inner: Arc::new(inner) }, warnings))
     }
 
@@ -166,7 +175,8 @@ impl SqliteStore {
         let connection = open::open_memory(settings)?;
         let writer = Writer::start(connection, settings, Identity::nowhere(), Suspect::nowhere())?;
         let signs = Arc::new(Signs::in_memory());
-        let inner = Inner { writer, readers: None, signs, max_result_bytes: settings.max_result_bytes };
+        let inner =
+            Inner { writer, readers: None, signs, damage: Arc::default(), max_result_bytes: settings.max_result_bytes };
         Ok(Self { inner: Arc::new(inner) })
     }
 

@@ -72,7 +72,9 @@ impl Known {
         }
         let named = config.gateway.named_keys.iter();
         let tenants = named.filter_map(|(name, key)| Some((name.clone(), key.tenant.clone()?)));
-        Self { tenants: tenants.collect(), roles, may_ask: config.approvals.elicitation }
+        // Whoever sits at the client is who calls through it.
+        let may_ask = config.approvals.elicitation && !config.approvals.four_eyes;
+        Self { tenants: tenants.collect(), roles, may_ask }
     }
 }
 

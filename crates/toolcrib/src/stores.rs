@@ -6,8 +6,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use toolcrib_config::{Config, Process, model::SyncMode};
 use toolcrib_engine::{
-    DefinitionStore, KeyValueStore, ResultStore, approval::ApprovalStore, journal::JournalStore, pending::PendingStore,
-    store_tools::EntryStore,
+    DefinitionStore, KeyValueStore, ResultStore, approval::ApprovalStore, damage::DamageReport, journal::JournalStore,
+    pending::PendingStore, store_tools::EntryStore,
 };
 use toolcrib_store::{MemoryStore, SqliteSettings, SqliteStore, SyncLevel};
 
@@ -23,6 +23,8 @@ pub(crate) struct Stores {
     pub(crate) journal: Arc<dyn JournalStore>,
     pub(crate) pending: Arc<dyn PendingStore>,
     pub(crate) entries: Arc<dyn EntryStore>,
+    /// Which rows of all these cannot be read.
+    pub(crate) damage: Arc<dyn DamageReport>,
 }
 
 /// Where state is kept and what was said about it.
@@ -95,7 +97,8 @@ fn open_file(path: &std::path::Path, config: &Config) -> Result<(Stores, Vec<Str
         approvals: store.clone(),
         journal: store.clone(),
         pending: store.clone(),
-        entries: store,
+        entries: store.clone(),
+        damage: store,
     };
     Ok((stores, warnings.iter().map(ToString::to_string).collect()))
 }
@@ -109,6 +112,7 @@ fn in_memory(config: &Config) -> Stores {
         approvals: store.clone(),
         journal: store.clone(),
         pending: store.clone(),
-        entries: store,
+        entries: store.clone(),
+        damage: store,
     }
 }

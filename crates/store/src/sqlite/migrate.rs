@@ -21,6 +21,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 2, sql: include_str!("../../migrations/0002_definitions_by_fingerprint.sql") },
     Migration { version: 3, sql: include_str!("../../migrations/0003_trusted_calls.sql") },
     Migration { version: 4, sql: include_str!("../../migrations/0004_entries.sql") },
+    Migration { version: 5, sql: include_str!("../../migrations/0005_refusals_by_what_they_cover.sql") },
 ];
 
 /// Why the schema cannot be brought up to date.

@@ -199,7 +199,7 @@ fn a_newer_file_is_refused() {
     connection.pragma_update_and_check(None, "journal_mode", "delete", |_| Ok(())).unwrap();
     drop(connection);
     let error = SqliteStore::open(&path).err().unwrap().to_string();
-    assert!(error.contains("schema version 99, this toolcrib knows 3"), "{error}");
+    assert!(error.contains("schema version 99, this toolcrib knows 5"), "{error}");
     assert!(!path.with_file_name("store.db.corrupt-1").exists());
 }
 
