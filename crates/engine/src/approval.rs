@@ -24,7 +24,9 @@ pub use ask::{Asked, Asking};
 pub use broker::{Approvals, Covered, GrantUse};
 pub use cache::MOST_GRANTS;
 pub use describe::{ARGUMENTS_CHARS, DESCRIPTION_CHARS, TITLE_CHARS, visible};
-pub use request::{Answer, ApprovalRequest, AskError, Asker, Grant, GrantPattern, Reach, RequestState, StoredRequest};
+pub use request::{
+    ANY_TOOL, Answer, ApprovalRequest, AskError, Asker, Grant, GrantPattern, Reach, RequestState, StoredRequest,
+};
 pub use settings::{ApprovalSettings, MOST_WAIT};
 pub use store::{AnswerOutcome, ApprovalStore, Parked, RecordedAnswer, RequestFilter};
 pub use watch::Watch;

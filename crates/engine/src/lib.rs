@@ -7,6 +7,7 @@ pub mod approval;
 pub mod backend;
 mod call;
 mod clock;
+pub mod damage;
 mod engine;
 pub mod event;
 pub mod handle;

@@ -13,7 +13,11 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use toolcrib_engine::{BoxFuture, DefinitionStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions, handle};
+use toolcrib_engine::{
+    BoxFuture, DefinitionStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions,
+    damage::{DamageReport, DamagedTable},
+    handle,
+};
 
 use crate::{DEFAULT_RESULT_BYTES, FINGERPRINTS_PER_SOURCE, now_ms};
 
@@ -92,6 +96,17 @@ impl MemoryStore {
 
 fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
     Box::pin(std::future::ready(value))
+}
+
+/// What is kept as it is cannot become unreadable.
+impl DamageReport for MemoryStore {
+    fn damage_met(&self) -> Vec<DamagedTable> {
+        Vec::new()
+    }
+
+    fn look_for_damage(&self) -> BoxFuture<'_, Result<Vec<DamagedTable>, StoreError>> {
+        ready(Ok(Vec::new()))
+    }
 }
 
 impl DefinitionStore for MemoryStore {

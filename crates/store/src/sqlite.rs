@@ -8,6 +8,7 @@
 //! may share one file; a write waits up to the busy timeout for its turn.
 
 mod approvals;
+mod damage;
 mod entries;
 mod evidence;
 mod experience;
@@ -32,6 +33,7 @@ use rusqlite::Connection;
 use toolcrib_engine::{BoxFuture, DefinitionStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions};
 
 use self::{
+    damage::Damage,
     failure::{Identity, Refusal, Suspect},
     readers::Readers,
     runs::Signs,
@@ -132,6 +134,7 @@ struct Inner {
     readers: Option<Readers>,
     // Ends after the writer: a run is alive until its last write is done.
     signs: Arc<Signs>,
+    damage: Arc<Damage>,
     max_result_bytes: u64,
 }
 
@@ -153,7 +156,13 @@ impl SqliteStore {
         let writer = Writer::start(connection, settings, Identity::of(path), suspect.clone())?;
         let readers = Readers::open(path, settings, suspect)?;
         let signs = Arc::new(Signs::beside(path));
-        let inner = Inner { writer, readers: Some(readers), signs, max_result_bytes: settings.max_result_bytes };
+        let inner = Inner {
+            writer,
+            readers: Some(readers),
+            signs,
+            damage: Arc::default(),
+            max_result_bytes: settings.max_result_bytes,
+        };
         Ok((Self { inner: Arc::new(inner) }, warnings))
     }
 
@@ -167,7 +176,8 @@ impl SqliteStore {
         let connection = open::open_memory(settings)?;
         let writer = Writer::start(connection, settings, Identity::nowhere(), Suspect::nowhere())?;
         let signs = Arc::new(Signs::in_memory());
-        let inner = Inner { writer, readers: None, signs, max_result_bytes: settings.max_result_bytes };
+        let inner =
+            Inner { writer, readers: None, signs, damage: Arc::default(), max_result_bytes: settings.max_result_bytes };
         Ok(Self { inner: Arc::new(inner) })
     }
 

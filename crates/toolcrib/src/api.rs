@@ -48,10 +48,11 @@ impl Api {
     /// Who answers: somebody of the key's tenant, or the machine's owner where the key has none.
     fn responder(&self, caller: &ApiCaller) -> Responder {
         let by = format!("http:{}", caller.principal.as_deref().unwrap_or_default());
-        match self.world.callers.tenant(caller.principal.as_deref()) {
+        let responder = match self.world.callers.tenant(caller.principal.as_deref()) {
             Some(tenant) => Responder::of_tenant(by, tenant),
             None => Responder::owner(by),
-        }
+        };
+        responder.named(caller.principal.clone())
     }
 
     /// Refuses a key that is bound to a tenant: what is asked for is of all tenants.

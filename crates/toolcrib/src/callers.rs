@@ -92,7 +92,8 @@ impl Known {
         Ok(Self {
             tenants: tenants.collect(),
             roles,
-            may_ask: config.approvals.elicitation,
+            // Whoever sits at the client is who calls through it.
+            may_ask: config.approvals.elicitation && !config.approvals.four_eyes,
             rules: settings::caller_rules(loaded)?,
             profiles: config.profiles.keys().cloned().collect(),
             default_profile: config.profile.is_some() || config.agents.values().any(|agent| agent.profile.is_some()),

@@ -4,6 +4,7 @@ pub(crate) mod approvals;
 pub(crate) mod assemble;
 pub(crate) mod audit;
 pub(crate) mod call;
+mod damage;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod explain;

@@ -15,9 +15,9 @@ const TERMINAL: &str = "terminal";
 /// A person answered a request.
 pub(crate) fn answered(request: &ApprovalRequest, answer: &Answer, by: &str) -> JournalRecord {
     let word = match answer {
-        Answer::Approve { reach, .. } => format!("approved, {}", reach_word(*reach)),
+        Answer::Approve { reach, .. } => format!("approved, {}", reach.word()),
         Answer::Deny { reach: Reach::Always } => "never".to_owned(),
-        Answer::Deny { reach } => format!("denied, {}", reach_word(*reach)),
+        Answer::Deny { reach } => format!("denied, {}", reach.word()),
     };
     let mut record = JournalRecord::new(Kind::Answered, now_ms(), TERMINAL);
     record.principal = request.principal.clone();
@@ -50,14 +50,5 @@ pub(crate) fn of_run(engine: &Engine, mut record: JournalRecord) -> Option<Journ
 pub(crate) fn tell(engine: &Engine, record: Option<&JournalRecord>) {
     if let (Some(journal), Some(record)) = (engine.journal(), record) {
         journal.tell(record);
-    }
-}
-
-/// The word of a reach.
-pub(crate) fn reach_word(reach: Reach) -> &'static str {
-    match reach {
-        Reach::Once => "once",
-        Reach::Session => "session",
-        Reach::Always => "always",
     }
 }

@@ -6,7 +6,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use toolcrib_config::{Config, Process, model::SyncMode};
 use toolcrib_engine::{
-    DefinitionStore, ExperienceStore, KeyValueStore, ResultStore, approval::ApprovalStore, journal::JournalStore,
+    DefinitionStore, ExperienceStore, KeyValueStore, ResultStore, approval::ApprovalStore, damage::DamageReport,
+    journal::JournalStore,
     pending::PendingStore, store_tools::EntryStore,
 };
 use toolcrib_store::{MemoryStore, SqliteSettings, SqliteStore, SyncLevel};
@@ -24,6 +25,8 @@ pub(crate) struct Stores {
     pub(crate) pending: Arc<dyn PendingStore>,
     pub(crate) entries: Arc<dyn EntryStore>,
     pub(crate) experience: Arc<dyn ExperienceStore>,
+    /// Which rows of all these cannot be read.
+    pub(crate) damage: Arc<dyn DamageReport>,
 }
 
 /// Where state is kept and what was said about it.
@@ -97,7 +100,8 @@ fn open_file(path: &std::path::Path, config: &Config) -> Result<(Stores, Vec<Str
         journal: store.clone(),
         pending: store.clone(),
         entries: store.clone(),
-        experience: store,
+        experience: store.clone(),
+        damage: store,
     };
     Ok((stores, warnings.iter().map(ToString::to_string).collect()))
 }
@@ -112,6 +116,7 @@ fn in_memory(config: &Config) -> Stores {
         journal: store.clone(),
         pending: store.clone(),
         entries: store.clone(),
-        experience: store,
+        experience: store.clone(),
+        damage: store,
     }
 }

@@ -19,6 +19,7 @@ use toolcrib_core::{
 use toolcrib_engine::{
     Engine, Hub, LogSink, StoreError, Trust, View,
     approval::Approvals,
+    damage::DamageReport,
     journal::Journal,
     pending::{PendingSettings, PendingWork},
     results::ResultReader,
@@ -170,6 +171,11 @@ impl World {
     /// The configuration in force.
     pub(crate) async fn loaded(&self) -> Loaded {
         self.running.lock().await.loaded.clone()
+    }
+
+    /// Which rows of the store cannot be read.
+    pub(crate) fn damage(&self) -> &dyn DamageReport {
+        self.stores.damage.as_ref()
     }
 
     /// The running servers.

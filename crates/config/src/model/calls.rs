@@ -1,5 +1,7 @@
 //! How calls are let in, and what is recorded of them.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +21,8 @@ pub struct CallsConfig {
     pub breaker: BreakerConfig,
     /// The same for a whole source.
     pub source_breaker: BreakerConfig,
+    /// Other circuit breakers for single tools or sources; the first that fits counts.
+    pub breakers: Vec<BreakerRuleConfig>,
     /// How many calls run at once.
     pub concurrency: ConcurrencyConfig,
     /// How often calls may be made.
@@ -44,6 +48,7 @@ impl Default for CallsConfig {
             timeouts: Vec::new(),
             breaker: BreakerConfig::default(),
             source_breaker: BreakerConfig { failures: 10, ..BreakerConfig::default() },
+            breakers: Vec::new(),
             concurrency: ConcurrencyConfig::default(),
             rates: Vec::new(),
             exclusive: Vec::new(),
@@ -100,8 +105,70 @@ impl BreakerConfig {
     }
 }
 
+/// The circuit breaker of some tools or of one source. What is left out is as in `calls.breaker` or `calls.source_breaker`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BreakerRuleConfig {
+    /// Which tools, as a selector; each has its own.
+    pub tool: Option<String>,
+    /// Which source instead (`mcp:github`): the one for all its tools together.
+    pub source: Option<String>,
+    /// Whether there is one.
+    pub enabled: Option<bool>,
+    /// Faults that open it, 1 to 1000.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub failures: Option<u64>,
+    /// Milliseconds in which they must happen, 1000 to 86400000.
+    #[schemars(range(min = 1_000, max = 86_400_000))]
+    pub window_ms: Option<u64>,
+    /// Milliseconds until a call is let through to see, 100 to 86400000.
+    #[schemars(range(min = 100, max = 86_400_000))]
+    pub open_ms: Option<u64>,
+    /// Good calls that close it again, 1 to 100.
+    #[schemars(range(min = 1, max = 100))]
+    pub successes: Option<u64>,
+}
+
+impl BreakerRuleConfig {
+    /// The whole breaker, over what holds otherwise.
+    pub fn over(&self, otherwise: BreakerConfig) -> BreakerConfig {
+        BreakerConfig {
+            enabled: self.enabled.unwrap_or(otherwise.enabled),
+            failures: self.failures.unwrap_or(otherwise.failures),
+            window_ms: self.window_ms.unwrap_or(otherwise.window_ms),
+            open_ms: self.open_ms.unwrap_or(otherwise.open_ms),
+            successes: self.successes.unwrap_or(otherwise.successes),
+        }
+    }
+
+    fn settle(&mut self, key: &str, findings: &mut Vec<Diagnostic>) {
+        let bounds = [
+            (&mut self.failures, 1, 1_000, "failures"),
+            (&mut self.window_ms, 1_000, 86_400_000, "window_ms"),
+            (&mut self.open_ms, 100, 86_400_000, "open_ms"),
+            (&mut self.successes, 1, 100, "successes"),
+        ];
+        for (value, least, most, name) in bounds {
+            if let Some(value) = value {
+                clamp(value, least, most, &format!("{key}.{name}"), findings);
+            }
+        }
+    }
+}
+
+/// How many calls of some tools, each, run at once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToolConcurrencyConfig {
+    /// Which tools, as a selector.
+    pub tool: String,
+    /// How many, 1 to 10000.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub limit: u64,
+}
+
 /// How many calls run at once; further ones wait for their turn within their time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ConcurrencyConfig {
     /// Of one tool, 1 to 10000.
@@ -116,11 +183,15 @@ pub struct ConcurrencyConfig {
     /// Of one tenant, 1 to 10000.
     #[schemars(range(min = 1, max = 10_000))]
     pub tenant: Option<u64>,
+    /// Other limits for single tools; the first that fits counts.
+    pub tools: Vec<ToolConcurrencyConfig>,
+    /// Other limits for single sources, by their names (`mcp:github`), 1 to 10000.
+    pub sources: BTreeMap<String, u64>,
 }
 
 impl Default for ConcurrencyConfig {
     fn default() -> Self {
-        Self { tool: None, source: 64, user: None, tenant: None }
+        Self { tool: None, source: 64, user: None, tenant: None, tools: Vec::new(), sources: BTreeMap::new() }
     }
 }
 
@@ -185,7 +256,16 @@ impl CallsConfig {
         }
         self.breaker.settle("calls.breaker", findings);
         self.source_breaker.settle("calls.source_breaker", findings);
-        let ConcurrencyConfig { tool, source, user, tenant } = &mut self.concurrency;
+        for (index, rule) in self.breakers.iter_mut().enumerate() {
+            rule.settle(&format!("calls.breakers[{index}]"), findings);
+        }
+        let ConcurrencyConfig { tool, source, user, tenant, tools, sources } = &mut self.concurrency;
+        for (index, rule) in tools.iter_mut().enumerate() {
+            clamp(&mut rule.limit, 1, 10_000, &format!("calls.concurrency.tools[{index}].limit"), findings);
+        }
+        for (name, limit) in sources {
+            clamp(limit, 1, 10_000, &format!("calls.concurrency.sources.{name}"), findings);
+        }
         clamp(source, 1, 10_000, "calls.concurrency.source", findings);
         for (limit, key) in [(tool, "tool"), (user, "user"), (tenant, "tenant")] {
             if let Some(limit) = limit {

@@ -186,6 +186,10 @@ pub struct RoleConfig {
 pub struct ApprovalsConfig {
     /// Ask through clients that can show questions (MCP elicitation).
     pub elicitation: bool,
+    /// Who approves must not be who called: over HTTP a key cannot approve a call that was made under its own name, nor take
+    /// back what was refused to it, and clients are not asked. The terminal of whoever owns the machine counts as somebody
+    /// else.
+    pub four_eyes: bool,
     /// Milliseconds that a call waits for an answer, 0 to 600000; 0 = it is refused at once and can be approved later.
     #[schemars(range(min = 0, max = 600_000))]
     pub wait_ms: u64,
@@ -210,6 +214,7 @@ impl Default for ApprovalsConfig {
     fn default() -> Self {
         Self {
             elicitation: true,
+            four_eyes: false,
             wait_ms: 120_000,
             open_ms: 3_600_000,
             once_ms: 600_000,

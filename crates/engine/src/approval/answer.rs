@@ -7,7 +7,7 @@ use super::{
     settings::ms,
     store::{AnswerOutcome, RecordedAnswer},
 };
-use crate::{journal::JournalRecord, store::StoreError};
+use crate::{identity::Principal, journal::JournalRecord, store::StoreError};
 
 /// Who answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,17 +16,25 @@ pub struct Responder {
     pub by: String,
     /// Only requests and grants of this tenant exist for them; `None` = all (whoever owns the machine).
     pub tenant: Option<String>,
+    /// The name that their own calls go by ([`crate::Principal::user`]), where the route knows it.
+    pub user: Option<String>,
 }
 
 impl Responder {
     /// Somebody who may answer for every tenant.
     pub fn owner(by: impl Into<String>) -> Self {
-        Self { by: by.into(), tenant: None }
+        Self { by: by.into(), tenant: None, user: None }
     }
 
     /// Somebody who may answer for one tenant.
     pub fn of_tenant(by: impl Into<String>, tenant: impl Into<String>) -> Self {
-        Self { by: by.into(), tenant: Some(tenant.into()) }
+        Self { tenant: Some(tenant.into()), ..Self::owner(by) }
+    }
+
+    /// The same, whose own calls go by this name.
+    #[must_use]
+    pub fn named(self, user: Option<String>) -> Self {
+        Self { user, ..self }
     }
 }
 
@@ -43,7 +51,7 @@ pub struct Answered {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AnswerError {
     /// This reach was not offered.
-    #[error("request {id} does not offer the reach {reach:?}; it offers {offers:?}")]
+    #[error("request {id} does not offer the reach '{}'; it offers {}", reach.word(), words(offers))]
     ReachNotOffered {
         /// The request.
         id: String,
@@ -68,9 +76,21 @@ pub enum AnswerError {
         /// The request.
         id: String,
     },
+    /// Who made a call may not let it run.
+    #[error(
+        "'{user}' made this call and may not let it run (approvals.four_eyes); somebody with another key has to answer"
+    )]
+    OwnCall {
+        /// The name that caller and responder share.
+        user: String,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+fn words(offers: &[Reach]) -> String {
+    offers.iter().map(|reach| reach.word()).collect::<Vec<_>>().join(", ")
 }
 
 impl Approvals {
@@ -101,13 +121,12 @@ impl Approvals {
         if stored.state != RequestState::Pending {
             return Ok(settled(AnswerOutcome::Settled(stored.state)));
         }
+        let approved = matches!(answer, Answer::Approve { .. });
+        if approved {
+            self.not_their_own(by, &stored.request.principal)?;
+        }
         let grant = self.grant_of(&stored.request, answer, by, now_ms)?;
-        let recorded = RecordedAnswer {
-            approved: matches!(answer, Answer::Approve { .. }),
-            grant: grant.clone(),
-            by: by.by.clone(),
-            evidence,
-        };
+        let recorded = RecordedAnswer { approved, grant: grant.clone(), by: by.by.clone(), evidence };
         let outcome = self.store.answer(id, recorded, now_ms).await?;
         self.announce();
         if outcome != AnswerOutcome::Recorded {
@@ -119,6 +138,20 @@ impl Approvals {
             tracing::warn!(%error, "a denial is recorded but not in force for allowed calls until the store can be read");
         }
         Ok(Answered { outcome, grant })
+    }
+
+    /// Whether somebody may loosen what holds for this principal's calls: where [`super::ApprovalSettings::four_eyes`] is
+    /// set, nobody may for their own.
+    ///
+    /// # Errors
+    /// [`AnswerError::OwnCall`] if not.
+    pub fn not_their_own(&self, by: &Responder, principal: &Principal) -> Result<(), AnswerError> {
+        match &by.user {
+            Some(user) if self.settings().four_eyes && principal.user.as_ref() == Some(user) => {
+                Err(AnswerError::OwnCall { user: user.clone() })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Denies a request once.

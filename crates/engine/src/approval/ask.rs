@@ -13,7 +13,6 @@ use toolcrib_core::ContentHash;
 use super::{
     answer::Responder,
     broker::{Approvals, GrantUse},
-    cache::MOST_GRANTS,
     coverage::Call,
     describe, handle, offer,
     request::{Answer, ApprovalRequest, AskError, Asker, Grant, RequestState},
@@ -266,7 +265,8 @@ impl Approvals {
         let now_ms = clock.now_ms();
         match state {
             RequestState::Approved => {
-                match self.store.grants(Some(&asking.principal.tenant), MOST_GRANTS, now_ms).await {
+                let tool = request.tool.to_string();
+                match self.store.grants_for(asking.principal, &tool, now_ms).await {
                     Err(error) => Round::Done(denied(asking, Some(id), format!("grants cannot be read: {error}"))),
                     Ok(grants) => {
                         let call = Call::new(asking.question, asking.principal, asking.digest);

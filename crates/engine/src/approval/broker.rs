@@ -85,7 +85,7 @@ impl Approvals {
     /// What earlier answers say of a call. Always up to date with the store. If the store cannot be read, nothing is
     /// covered, and asking will fail on the same store: the call does not run.
     pub async fn covered(&self, question: &Question<'_>, principal: &Principal, digest: ContentHash) -> Covered {
-        let grants = match self.grants_now(&principal.tenant, question.now_ms).await {
+        let grants = match self.grants_now(question, principal).await {
             Ok(grants) => grants,
             Err(error) => {
                 tracing::warn!(%error, "grants cannot be read, so none counts");
@@ -95,14 +95,25 @@ impl Approvals {
         Call::new(question, principal, digest).judge(&grants).await
     }
 
-    /// The grant that forbids a call, by what is in memory only: for calls that rules allow, without a trip to the
-    /// store. Nearly always one comparison. [`Self::refresh`] brings the memory up to date.
-    pub fn forbidden(&self, question: &Question<'_>, principal: &Principal) -> Option<Grant> {
-        let grants = self.cache.load();
+    /// The grant that forbids a call, by what is in memory: for calls that rules allow, without a trip to the store.
+    /// Nearly always one comparison. [`Self::refresh`] brings the memory up to date. Only where more grants forbid than
+    /// memory holds is the store asked about this call.
+    ///
+    /// # Errors
+    /// If the store has to be asked and fails: the call must not run.
+    pub async fn forbidden(&self, question: &Question<'_>, principal: &Principal) -> Result<Option<Grant>, StoreError> {
+        let grants = self.cache.load_full();
         if !grants.denials {
-            return None;
+            return Ok(None);
         }
-        super::coverage::forbidding(&grants, question, principal).cloned()
+        if let Some(grant) = super::coverage::forbidding(&grants, question, principal) {
+            return Ok(Some(grant.clone()));
+        }
+        if !grants.more_denials {
+            return Ok(None);
+        }
+        let stored = self.stored_for(question, principal).await?;
+        Ok(super::coverage::forbidding(&stored, question, principal).cloned())
     }
 
     /// Whether the grants in memory were ever read from the store.
@@ -144,9 +155,15 @@ impl Approvals {
         Ok(found.filter(|found| tenant.is_none_or(|tenant| found.request.principal.tenant == tenant)))
     }
 
-    /// Grants in force, newest first, of one tenant or of all.
+    /// Grants in force of one tenant or of all, those that forbid first, then newest first.
     pub async fn grants(&self, tenant: Option<&str>, limit: usize, now_ms: u64) -> Result<Vec<Grant>, StoreError> {
         self.store.grants(tenant, limit.min(MOST_GRANTS), now_ms).await
+    }
+
+    /// One grant in force; `tenant` as in [`Responder`].
+    pub async fn grant(&self, id: &str, tenant: Option<&str>, now_ms: u64) -> Result<Option<Grant>, StoreError> {
+        let found = self.store.grant(id, now_ms).await?;
+        Ok(found.filter(|found| tenant.is_none_or(|tenant| found.principal.tenant == tenant)))
     }
 
     /// Ends a grant; false when there is none in force (of that responder's tenant).
@@ -162,11 +179,8 @@ impl Approvals {
         evidence: Option<JournalRecord>,
         now_ms: u64,
     ) -> Result<bool, StoreError> {
-        if let Some(tenant) = by.tenant.as_deref() {
-            let own = self.store.grants(Some(tenant), MOST_GRANTS, now_ms).await?;
-            if !own.iter().any(|found| found.id == grant) {
-                return Ok(false);
-            }
+        if by.tenant.is_some() && self.grant(grant, by.tenant.as_deref(), now_ms).await?.is_none() {
+            return Ok(false);
         }
         let ended = self.store.revoke(grant, evidence, now_ms).await?;
         self.announce();
@@ -185,12 +199,15 @@ impl Approvals {
         self.changed.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    async fn grants_now(&self, tenant: &str, now_ms: u64) -> Result<Arc<Grants>, StoreError> {
-        let grants = self.current(now_ms).await?;
-        if !grants.partial {
-            return Ok(grants);
-        }
-        Ok(Grants::new(None, self.store.grants(Some(tenant), MOST_GRANTS, now_ms).await?))
+    /// Grants among which are all that speak of a call.
+    async fn grants_now(&self, question: &Question<'_>, principal: &Principal) -> Result<Arc<Grants>, StoreError> {
+        let grants = self.current(question.now_ms).await?;
+        if grants.partial { self.stored_for(question, principal).await } else { Ok(grants) }
+    }
+
+    async fn stored_for(&self, question: &Question<'_>, principal: &Principal) -> Result<Arc<Grants>, StoreError> {
+        let tool = question.tool.id().to_string();
+        Ok(Grants::new(None, self.store.grants_for(principal, &tool, question.now_ms).await?))
     }
 
     async fn current(&self, now_ms: u64) -> Result<Arc<Grants>, StoreError> {

@@ -9,7 +9,7 @@ use toolcrib_core::{
 use super::{
     broker::{Covered, GrantUse},
     cache::Grants,
-    request::{Grant, GrantPattern, Reach},
+    request::{ANY_TOOL, Grant, GrantPattern, Reach},
 };
 use crate::{
     identity::Principal,
@@ -118,16 +118,17 @@ impl<'a> Call<'a> {
 /// The grant that says "never" (or "not in this session"). It holds whatever the definition has become since: an
 /// upstream that rewords its tool is not to get another chance by that.
 pub(super) fn forbidding<'g>(grants: &'g Grants, question: &Question<'_>, principal: &Principal) -> Option<&'g Grant> {
-    grants
-        .of_tool(&question.tool.id().to_string())
+    let of_this = grants.of_tool(&question.tool.id().to_string());
+    of_this
         .iter()
+        .chain(grants.of_tool(ANY_TOOL))
         .find(|grant| !grant.allow && is_for(grant, principal) && in_force(grant, question.now_ms))
 }
 
 fn is_for(grant: &Grant, principal: &Principal) -> bool {
     let session = || grant.principal.session.is_some() && grant.principal.session == principal.session;
     grant.principal.tenant == principal.tenant
-        && grant.principal.user == principal.user
+        && (grant.tool == ANY_TOOL || grant.principal.user == principal.user)
         && (grant.reach != Reach::Session || session())
 }
 

@@ -52,6 +52,17 @@ pub enum Reach {
     Always,
 }
 
+impl Reach {
+    /// The word for it, as answers write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Once => "once",
+            Self::Session => "session",
+            Self::Always => "always",
+        }
+    }
+}
+
 /// Which arguments a grant covers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -82,7 +93,7 @@ pub enum GrantPattern {
 
 /// A person's answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "answer", rename_all = "snake_case")]
+#[serde(tag = "answer", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Answer {
     /// Let it run.
     Approve {
@@ -108,7 +119,7 @@ pub struct Grant {
     pub request: String,
     /// Whose calls. For [`Reach::Session`] the session counts, else only tenant and user.
     pub principal: Principal,
-    /// The tool's identity as text.
+    /// The tool's identity as text, or [`ANY_TOOL`].
     pub tool: String,
     /// Hash of the definition as text.
     pub definition: String,
@@ -126,6 +137,45 @@ pub struct Grant {
     pub expires_at_ms: Option<u64>,
     /// Who gave it, as the route that brought the answer says (`terminal`, `http:KEY`, `client`, …).
     pub by: String,
+}
+
+/// Stands for every tool, and for every user of the tenant, in a refusal of which nothing more can be read.
+pub const ANY_TOOL: &str = "*";
+
+/// Who gave a grant that cannot be read.
+const NOBODY_KNOWN: &str = "a stored answer that cannot be read";
+
+impl Grant {
+    /// What a store gives in place of a grant that is damaged and may have been a refusal: nothing runs by leave of what
+    /// cannot be read, until a person takes the row away by its handle. The principal has
+    /// a session if it was for that one only.
+    pub fn unreadable(
+        id: String,
+        principal: Principal,
+        tool: Option<String>,
+        created_at_ms: u64,
+        expires_at_ms: Option<u64>,
+    ) -> Self {
+        Self {
+            id,
+            request: String::new(),
+            reach: if principal.session.is_some() { Reach::Session } else { Reach::Always },
+            principal,
+            tool: tool.unwrap_or_else(|| ANY_TOOL.to_owned()),
+            definition: String::new(),
+            pattern: GrantPattern::Any,
+            allow: false,
+            uses_left: None,
+            created_at_ms,
+            expires_at_ms,
+            by: NOBODY_KNOWN.to_owned(),
+        }
+    }
+
+    /// Whether it stands for one that cannot be read.
+    pub fn is_unreadable(&self) -> bool {
+        self.by == NOBODY_KNOWN
+    }
 }
 
 /// Where a request stands.

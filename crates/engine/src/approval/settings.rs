@@ -24,6 +24,9 @@ pub struct ApprovalSettings {
     pub prompts_per_minute: u32,
     /// Whether "always" is offered for tools that may destroy something. Default no (T21).
     pub always_for_destructive: bool,
+    /// Whether who approves a call must go by another name than who made it; it holds where the route knows the name
+    /// ([`super::Responder::user`]). Default no.
+    pub four_eyes: bool,
     /// Whether other processes can see the questions and answer them, as `toolcrib approvals` does: false where the store
     /// keeps nothing. Only what is told of a call that waits depends on it. Default yes.
     pub reachable: bool,
@@ -39,6 +42,7 @@ impl Default for ApprovalSettings {
             most_pending: 50,
             prompts_per_minute: 20,
             always_for_destructive: false,
+            four_eyes: false,
             reachable: true,
         }
     }

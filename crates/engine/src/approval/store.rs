@@ -1,7 +1,7 @@
 //! Where requests and grants are kept.
 
 use super::request::{ApprovalRequest, Grant, RequestState, StoredRequest};
-use crate::{backend::BoxFuture, journal::JournalRecord, store::StoreError};
+use crate::{backend::BoxFuture, identity::Principal, journal::JournalRecord, store::StoreError};
 
 /// What became of a request that was to be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,13 +68,28 @@ pub trait ApprovalStore: Send + Sync + 'static {
         answer: RecordedAnswer,
         now_ms: u64,
     ) -> BoxFuture<'a, Result<AnswerOutcome, StoreError>>;
-    /// Grants in force (not expired, not used up, not revoked) of one tenant, or of all; newest first, at most `limit`.
+    /// Grants in force (not expired, not used up, not revoked) of one tenant, or of all: those that forbid before those
+    /// that allow, so that no limit cuts off a refusal as long as it lets an approval through; then newest first; at most
+    /// `limit`.
+    ///
+    /// A stored grant that cannot be read and does not certainly allow reads as one that forbids ([`Grant::unreadable`]).
     fn grants<'a>(
         &'a self,
         tenant: Option<&'a str>,
         limit: usize,
         now_ms: u64,
     ) -> BoxFuture<'a, Result<Vec<Grant>, StoreError>>;
+    /// Grants in force that may speak of this principal's calls of a tool (the tool's identity as text): of its tenant and
+    /// user, those for one session only if it is this one. Those that forbid come first, then newest first, at most
+    /// [`super::MOST_GRANTS`]. Looks them up by what they cover: however many grants there are, a refusal is found.
+    fn grants_for<'a>(
+        &'a self,
+        principal: &'a Principal,
+        tool: &'a str,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<Vec<Grant>, StoreError>>;
+    /// One grant in force.
+    fn grant<'a>(&'a self, id: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Option<Grant>, StoreError>>;
     /// Takes one use of a grant. True for exactly as many callers as it has uses left.
     fn take<'a>(&'a self, grant: &'a str, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>>;
     /// Ends a grant; false when there was none in force. Stores that keep a journal append `evidence` to it in the same

@@ -15,13 +15,14 @@ use super::{
 };
 use crate::{
     admit::Ticket,
-    approval::{Asked, Asking, Covered, GrantUse},
+    approval::{Asked, Asking, Covered, Grant, GrantUse},
     clock::now_ms,
     engine::{Engine, InForce},
     event::Outcome,
     identity::Principal,
     journal::Journal,
     permission::{Decision, Question, Standing},
+    store::StoreError,
 };
 
 /// How often one call tries again because another used up the approval it was given.
@@ -116,16 +117,11 @@ impl Leave<'_> {
         let Some(approvals) = self.engine.approvals() else { return Ok(()) };
         if waited || !approvals.is_informed() {
             // A store that cannot be read says nothing of what it forbids.
-            if let Err(error) = Box::pin(approvals.refresh(now_ms())).await {
-                return Err(Stop::denied(
-                    &self.target.exposed,
-                    "what people decided about it cannot be read at the moment",
-                )
-                .because(error.to_string()));
-            }
+            Box::pin(approvals.refresh(now_ms())).await.map_err(|error| self.undecided(&error))?;
         }
-        match approvals.forbidden(&self.question(assessment, state), self.principal) {
-            Some(never) => Err(self.forbidden(&never.by, state)),
+        let found = approvals.forbidden(&self.question(assessment, state), self.principal).await;
+        match found.map_err(|error| self.undecided(&error))? {
+            Some(never) => Err(self.forbidden(&never, state)),
             None => Ok(()),
         }
     }
@@ -192,7 +188,7 @@ impl Leave<'_> {
                 state.evidence.authority = Some(used.authority());
                 return Ok(used);
             }
-            Covered::Forbidden(never) => return Err(self.forbidden(&never.by, state)),
+            Covered::Forbidden(never) => return Err(self.forbidden(&never, state)),
             Covered::No => {}
         }
         state.evidence.authority = Some(authority.to_string());
@@ -240,9 +236,22 @@ impl Leave<'_> {
         }
     }
 
-    fn forbidden(&self, by: &str, state: &mut Progressing) -> Stop {
-        let reason = format!("{by} decided that it is never to run");
+    fn forbidden(&self, never: &Grant, state: &mut Progressing) -> Stop {
+        let by = &never.by;
+        let reason = if never.is_unreadable() {
+            format!(
+                "a stored answer that cannot be read may have refused it; a person can take it away with `toolcrib approvals revoke {}`",
+                never.id
+            )
+        } else {
+            format!("{by} decided that it is never to run")
+        };
         denied(self.target, format!("grant by {by}"), reason, state)
+    }
+
+    fn undecided(&self, error: &StoreError) -> Stop {
+        Stop::denied(&self.target.exposed, "what people decided about it cannot be read at the moment")
+            .because(error.to_string())
     }
 
     async fn take(&self, used: &GrantUse) -> Result<bool, Stop> {

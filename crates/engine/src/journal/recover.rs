@@ -26,8 +26,15 @@ pub(super) async fn recover(store: &dyn JournalStore, run: &str) -> Result<u64, 
             let mut record: JournalRecord = intent.record.after(Kind::Recovered, now_ms());
             record.outcome = Some(Outcome::Unknown);
             record.reason = Some("the process ended before the call's end was recorded".to_owned());
-            record.detail = Some(format!("found by run {run}"));
-            store.finish(Arc::new(record), None).await?;
+            // Of an intent that could not be read the store says so.
+            let damaged = intent.record.detail.as_ref().map(|detail| format!("; {detail}")).unwrap_or_default();
+            record.detail = Some(format!("found by run {run}{damaged}"));
+            let record = Arc::new(record);
+            match store.finish(record.clone(), None).await {
+                // Too long with what was added to it: that it ended matters more.
+                Err(StoreError::Quota(_)) => store.finish(Arc::new(record.shortened()), None).await?,
+                written => written?,
+            }
         }
     }
     let recovered = seen.len() as u64;

@@ -96,7 +96,8 @@ pub trait JournalStore: Send + Sync + 'static {
     /// Announces this process's run and holds a sign of life for as long as the store is open. Whether a run is alive
     /// must be told without clocks, and must end with the process however it ends.
     fn open_run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
-    /// Intents without an outcome of runs whose process is gone, at most `limit`.
+    /// Intents without an outcome of runs whose process is gone, at most `limit`. One whose record cannot be read is given
+    /// all the same, with its run and call and a `detail` that says so: what it belongs to ended nobody knows how.
     fn unfinished(&self, limit: usize) -> BoxFuture<'_, Result<Vec<Unfinished>, StoreError>>;
     /// Writes an intent durably, together with its claim. The claim of an expired key counts as none.
     fn begin(
@@ -117,8 +118,13 @@ pub trait JournalStore: Send + Sync + 'static {
     /// intent is left out, here and in [`JournalStore::finish`]: another process was first. (A call recovered by mistake
     /// still gets its outcome: that is left out only where there is an outcome.)
     fn append(&self, records: Vec<Arc<JournalRecord>>) -> BoxFuture<'_, Result<(), StoreError>>;
-    /// Reads records.
+    /// Reads records. One that cannot be read is left out and told ([`crate::damage`]).
     fn records(&self, filter: JournalFilter) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>>;
+    /// Records from a place on, at most `limit`, for whoever checks the chain: fails at the first one that cannot be read or
+    /// that would be found by something else than what it says. The default is for stores whose records cannot be damaged.
+    fn chained(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>> {
+        self.records(JournalFilter { after, limit, ..JournalFilter::default() })
+    }
     /// The place and hash that the oldest kept record is chained to: 0 and [`super::GENESIS`], unless pruned.
     fn anchor(&self) -> BoxFuture<'_, Result<(u64, String), StoreError>>;
     /// Drops records from before `before_ms`, oldest first, never an intent without its outcome nor what follows it,

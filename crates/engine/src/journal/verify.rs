@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{
     chain::{self, ChainFault},
-    store::{JournalFilter, JournalStore},
+    store::JournalStore,
 };
 use crate::store::StoreError;
 
@@ -54,7 +54,7 @@ async fn from_anchor(store: &dyn JournalStore, anchor: (u64, String)) -> Result<
     let start = anchor.0;
     let (mut seq, mut hash) = anchor;
     loop {
-        let page = store.records(JournalFilter { after: seq, limit: PAGE, ..JournalFilter::default() }).await?;
+        let page = store.chained(seq, PAGE).await?;
         if page.is_empty() {
             break;
         }

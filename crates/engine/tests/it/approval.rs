@@ -25,6 +25,7 @@ use crate::judged::{Judged, NOW};
 use ledger::Ledger;
 
 pub(crate) mod ledger;
+mod many;
 mod race;
 mod shown;
 mod wider;
@@ -507,6 +508,39 @@ async fn the_wait_is_bounded() {
     }
 }
 
+/// Who called does not approve, where two are needed.
+#[tokio::test]
+async fn four_eyes() {
+    let user = |name: Option<&str>| name.map(str::to_owned);
+    let deny = Answer::Deny { reach: Reach::Always };
+    // (four_eyes, who called, who answers, the answer, whether it counts)
+    let cases = [
+        (false, Some("ann"), Some("ann"), ONCE, true),
+        (true, Some("ann"), Some("ann"), ONCE, false),
+        (true, Some("ann"), Some("ann"), approve(Reach::Session), false),
+        (true, Some("ann"), Some("ann"), deny.clone(), true),
+        (true, Some("ann"), Some("bob"), ONCE, true),
+        // Without a name nobody is told apart.
+        (true, None, None, ONCE, true),
+        (true, Some("ann"), None, ONCE, true),
+        (true, None, Some("ann"), ONCE, true),
+    ];
+    for (four_eyes, caller, responder, answer, counts) in cases {
+        let desk = Desk::with(ApprovalSettings { four_eyes, ..ApprovalSettings::default() });
+        let call = delete().with(|call| call.scope.user = user(caller));
+        let Asked::Parked { id, .. } = desk.ask(&call, None).await else { panic!("nobody is there") };
+        let by = Responder::owner("http:x").named(user(responder));
+        let what = format!("{four_eyes} {caller:?} {responder:?} {answer:?}");
+        match desk.approvals.answer(&id, &answer, &by, NOW).await {
+            Ok(answered) => assert!(counts && answered.outcome == AnswerOutcome::Recorded, "{what}"),
+            Err(error) => {
+                assert!(!counts && error.to_string().contains("'ann' made this call"), "{what}: {error}");
+                assert_eq!(desk.ledger.states(), [RequestState::Pending], "it stands for somebody else");
+            }
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn never_means_never() {
     let desk = Desk::new();
@@ -521,20 +555,20 @@ async fn never_means_never() {
     ];
     for call in &others {
         assert!(matches!(desk.covered(call).await, Covered::Forbidden(_)));
-        assert_eq!(desk.approvals.forbidden(&call.question(), &call.principal()), Some(grant.clone()));
+        assert_eq!(desk.approvals.forbidden(&call.question(), &call.principal()).await.unwrap(), Some(grant.clone()));
     }
     // It beats an approval.
     let again = desk.again();
-    assert_eq!(again.approvals.forbidden(&delete().question(), &delete().principal()), None);
+    assert_eq!(again.approvals.forbidden(&delete().question(), &delete().principal()).await.unwrap(), None);
     again.approvals.refresh(NOW).await.unwrap();
-    assert!(again.approvals.forbidden(&delete().question(), &delete().principal()).is_some());
+    assert!(again.approvals.forbidden(&delete().question(), &delete().principal()).await.unwrap().is_some());
     again.settle(&delete(), &approve(Reach::Always)).await;
     assert!(matches!(desk.covered(&delete()).await, Covered::Forbidden(_)));
     // Only for that user, and until it is revoked.
     let bob = delete().with(|call| call.scope.user = Some("bob".into()));
     assert_eq!(desk.covered(&bob).await, Covered::No);
     assert!(desk.approvals.revoke(&grant.id, &Responder::owner("terminal"), NOW).await.unwrap());
-    assert_eq!(desk.approvals.forbidden(&delete().question(), &delete().principal()), None);
+    assert_eq!(desk.approvals.forbidden(&delete().question(), &delete().principal()).await.unwrap(), None);
     assert!(matches!(desk.covered(&delete()).await, Covered::Yes(_)));
 }
 

@@ -32,7 +32,8 @@ pub(super) fn all() -> Vec<Operation> {
 }
 
 const STORE: &[Code] = &[Code::SwitchedOff, Code::StoreUnavailable];
-const ANSWER: &[Code] = &[Code::Unknown, Code::Settled, Code::NotOffered, Code::SwitchedOff, Code::StoreUnavailable];
+const ANSWER: &[Code] =
+    &[Code::OwnCall, Code::Unknown, Code::Settled, Code::NotOffered, Code::SwitchedOff, Code::StoreUnavailable];
 
 fn looking() -> Vec<Operation> {
     let health =
@@ -175,7 +176,12 @@ fn approving() -> Vec<Operation> {
         approvals.needs(KeyScope::Approve).problems(STORE),
         answer.needs(KeyScope::Approve).problems(ANSWER),
         grants.needs(KeyScope::Approve).problems(STORE),
-        revoke.needs(KeyScope::Approve).problems(&[Code::Unknown, Code::SwitchedOff, Code::StoreUnavailable]),
+        revoke.needs(KeyScope::Approve).problems(&[
+            Code::OwnCall,
+            Code::Unknown,
+            Code::SwitchedOff,
+            Code::StoreUnavailable,
+        ]),
     ]
 }
 

@@ -63,6 +63,8 @@ codes! {
     CrossSite = "cross_site", 403, "Another site may not ask";
     /// Policy does not let the call run. Do not send it again.
     Denied = "denied", 403, "The call was denied";
+    /// Who made a call may not let it run (`approvals.four_eyes`). Somebody with another key has to answer.
+    OwnCall = "own_call", 403, "Somebody else has to approve this";
     /// A person has to approve the call first; `approval` is the request's handle. Send the same call again afterwards.
     ApprovalNeeded = "approval_needed", 403, "The call needs an approval";
     /// There is no such route.

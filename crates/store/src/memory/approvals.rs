@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use toolcrib_engine::{
-    BoxFuture, StoreError,
+    BoxFuture, Principal, StoreError,
     approval::{
-        AnswerOutcome, ApprovalRequest, ApprovalStore, Grant, Parked, RecordedAnswer, RequestFilter, RequestState,
-        StoredRequest,
+        AnswerOutcome, ApprovalRequest, ApprovalStore, Grant, MOST_GRANTS, Parked, Reach, RecordedAnswer,
+        RequestFilter, RequestState, StoredRequest,
     },
     journal::JournalRecord,
 };
@@ -148,12 +148,17 @@ fn checked(record: JournalRecord) -> Result<(JournalRecord, String), StoreError>
 }
 
 /// The newest of a list, newest first.
-fn newest<T>(items: impl DoubleEndedIterator<Item = T>, created: impl Fn(&T) -> u64, limit: usize) -> Vec<T> {
+fn newest<T, K: Ord>(items: impl DoubleEndedIterator<Item = T>, created: impl Fn(&T) -> K, limit: usize) -> Vec<T> {
     let mut items: Vec<T> = items.rev().collect();
     // Stable: those of one millisecond stay in the order of their coming, newest first.
     items.sort_by_key(|item| std::cmp::Reverse(created(item)));
     items.truncate(limit);
     items
+}
+
+/// Those that forbid, then those that allow, each newest first.
+fn refusals_first<'g>(grants: impl DoubleEndedIterator<Item = &'g Grant>, limit: usize) -> Vec<Grant> {
+    newest(grants, |grant| (!grant.allow, grant.created_at_ms), limit).into_iter().cloned().collect()
 }
 
 impl ApprovalStore for MemoryStore {
@@ -216,8 +221,28 @@ impl ApprovalStore for MemoryStore {
             .filter(|given| given.in_force(now_ms))
             .map(|given| &given.grant)
             .filter(|grant| tenant.is_none_or(|tenant| tenant == grant.principal.tenant));
-        let limit = limit.min(bounds::GRANTS);
-        ready(Ok(newest(found, |grant| grant.created_at_ms, limit).into_iter().cloned().collect()))
+        ready(Ok(refusals_first(found, limit.min(bounds::GRANTS))))
+    }
+
+    fn grants_for<'a>(
+        &'a self,
+        principal: &'a Principal,
+        tool: &'a str,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<Vec<Grant>, StoreError>> {
+        let approvals = self.approvals.lock();
+        let theirs = |grant: &&Grant| {
+            let owner = &grant.principal;
+            grant.tool == tool
+                && (&owner.tenant, &owner.user) == (&principal.tenant, &principal.user)
+                && (grant.reach != Reach::Session || owner.session == principal.session)
+        };
+        let found = approvals.grants.values().filter(|given| given.in_force(now_ms)).map(|given| &given.grant);
+        ready(Ok(refusals_first(found.filter(theirs), MOST_GRANTS)))
+    }
+
+    fn grant<'a>(&'a self, id: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Option<Grant>, StoreError>> {
+        ready(Ok(self.approvals.lock().living(id, now_ms).map(|given| given.grant.clone())))
     }
 
     fn take<'a>(&'a self, grant: &'a str, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>> {

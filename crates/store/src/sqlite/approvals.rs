@@ -1,20 +1,21 @@
 //! Requests and grants: every statement about them, and the trait over these.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use toolcrib_engine::{
-    BoxFuture, StoreError,
+    BoxFuture, Principal, StoreError,
     approval::{
-        AnswerOutcome, ApprovalRequest, ApprovalStore, Grant, Parked, RecordedAnswer, RequestFilter, RequestState,
-        StoredRequest,
+        AnswerOutcome, ApprovalRequest, ApprovalStore, Grant, MOST_GRANTS, Parked, Reach, RecordedAnswer,
+        RequestFilter, RequestState, StoredRequest,
     },
     journal::JournalRecord,
 };
 
 use super::{
     SqliteStore,
+    damage::{Cause, Damage, lossy, optional, parsed, readable, text},
     failure::Refusal,
     journal,
-    queries::{from_json, signed, to_json},
+    queries::{signed, to_json},
 };
 use crate::{
     bounds,
@@ -28,18 +29,20 @@ impl ApprovalStore for SqliteStore {
         most_pending: usize,
         now_ms: u64,
     ) -> BoxFuture<'_, Result<Parked, StoreError>> {
-        Box::pin(
-            self.write("keep approval request", move |connection| park(connection, &request, most_pending, now_ms)),
-        )
+        let damage = self.inner.damage.clone();
+        Box::pin(self.write("keep approval request", move |connection| {
+            park(connection, &damage, &request, most_pending, now_ms)
+        }))
     }
 
     fn request<'a>(&'a self, id: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Option<StoredRequest>, StoreError>> {
-        let id = id.to_owned();
-        Box::pin(self.read("read approval request", move |connection| request(connection, &id, now_ms)))
+        let (id, damage) = (id.to_owned(), self.inner.damage.clone());
+        Box::pin(self.read("read approval request", move |connection| request(connection, &damage, &id, now_ms)))
     }
 
     fn requests(&self, filter: RequestFilter, now_ms: u64) -> BoxFuture<'_, Result<Vec<StoredRequest>, StoreError>> {
-        Box::pin(self.read("list approval requests", move |connection| requests(connection, &filter, now_ms)))
+        let damage = self.inner.damage.clone();
+        Box::pin(self.read("list approval requests", move |connection| requests(connection, &damage, &filter, now_ms)))
     }
 
     fn answer<'a>(
@@ -58,8 +61,27 @@ impl ApprovalStore for SqliteStore {
         limit: usize,
         now_ms: u64,
     ) -> BoxFuture<'a, Result<Vec<Grant>, StoreError>> {
-        let tenant = tenant.map(str::to_owned);
-        Box::pin(self.read("list grants", move |connection| grants(connection, tenant.as_deref(), limit, now_ms)))
+        let (tenant, damage) = (tenant.map(str::to_owned), self.inner.damage.clone());
+        Box::pin(
+            self.read("list grants", move |connection| grants(connection, &damage, tenant.as_deref(), limit, now_ms)),
+        )
+    }
+
+    fn grants_for<'a>(
+        &'a self,
+        principal: &'a Principal,
+        tool: &'a str,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<Vec<Grant>, StoreError>> {
+        let (principal, tool, damage) = (principal.clone(), tool.to_owned(), self.inner.damage.clone());
+        Box::pin(
+            self.read("look for grants", move |connection| grants_for(connection, &damage, &principal, &tool, now_ms)),
+        )
+    }
+
+    fn grant<'a>(&'a self, id: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Option<Grant>, StoreError>> {
+        let (id, damage) = (id.to_owned(), self.inner.damage.clone());
+        Box::pin(self.read("read grant", move |connection| grant(connection, &damage, &id, now_ms)))
     }
 
     fn take<'a>(&'a self, grant: &'a str, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>> {
@@ -104,6 +126,7 @@ fn version(connection: &Connection) -> Result<u64, Refusal> {
 
 fn park(
     connection: &Connection,
+    damage: &Damage,
     request: &ApprovalRequest,
     most_pending: usize,
     now_ms: u64,
@@ -112,14 +135,16 @@ fn park(
     bounds::within("an approval request", record.len(), bounds::REQUEST_BYTES).map_err(Refusal::Rule)?;
     let subject = subject_of(request);
     let now = signed(now_ms);
-    let standing: Option<String> = connection
-        .prepare_cached(
-            "SELECT request FROM approvals WHERE subject = ?1 AND state = 'pending' AND expires_at_ms > ?2 LIMIT 1",
-        )?
-        .query_row(params![subject, now], |row| row.get(0))
-        .optional()?;
-    if let Some(id) = standing {
-        return Ok(Parked::Standing(id));
+    // One that cannot be read cannot be answered either, so it does not stand for another.
+    let standing = readable(
+        connection,
+        &format!("SELECT {COLUMNS} FROM approvals WHERE subject = ?1 AND state = 'pending' AND expires_at_ms > ?2"),
+        params![subject, now],
+        |row| Ok(stored_or_told(row, damage, now_ms)),
+        1,
+    )?;
+    if let Some(standing) = standing.into_iter().next() {
+        return Ok(Parked::Standing(standing.request.id));
     }
     let principal = &request.principal;
     let pending: i64 = connection
@@ -154,45 +179,64 @@ fn park(
 }
 
 /// The columns that [`stored`] reads.
-const COLUMNS: &str = "record, state, expires_at_ms, answered_at_ms, answered_by";
+const COLUMNS: &str = "record, state, expires_at_ms, answered_at_ms, answered_by, request";
 
-type StoredRow = (String, String, i64, Option<i64>, Option<String>);
-
-fn columns(row: &Row<'_>) -> rusqlite::Result<StoredRow> {
-    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
-}
-
-fn state_of(word: &str, expires_at_ms: i64, now_ms: u64) -> RequestState {
+/// `None` for a word that is none of ours: what cannot be read is not open to be answered once more.
+fn state_of(word: &str, expires_at_ms: i64, now_ms: u64) -> Option<RequestState> {
     match word {
-        "approved" => RequestState::Approved,
-        "denied" => RequestState::Denied,
-        _ if expires_at_ms <= signed(now_ms) => RequestState::Expired,
-        _ => RequestState::Pending,
+        "approved" => Some(RequestState::Approved),
+        "denied" => Some(RequestState::Denied),
+        "pending" if expires_at_ms <= signed(now_ms) => Some(RequestState::Expired),
+        "pending" => Some(RequestState::Pending),
+        _ => None,
     }
 }
 
-fn stored(
-    (record, state, expires, answered_at, answered_by): StoredRow,
-    now_ms: u64,
-) -> Result<StoredRequest, Refusal> {
+fn stored(row: &Row<'_>, now_ms: u64) -> Result<StoredRequest, Cause> {
+    let time = |place| row.get::<_, Option<i64>>(place).map_err(|_| "a time is none".to_owned());
+    let expires = time(2)?.unwrap_or_default();
     Ok(StoredRequest {
-        request: from_json("read approval request", &record)?,
-        state: state_of(&state, expires, now_ms),
-        answered_at_ms: answered_at.map(i64::unsigned_abs),
-        answered_by,
+        request: parsed(row, 0)?,
+        state: state_of(&text(row, 1)?, expires, now_ms).ok_or("its state is no word that is known")?,
+        answered_at_ms: time(3)?.map(i64::unsigned_abs),
+        answered_by: optional(row, 4)?,
     })
 }
 
-fn request(connection: &Connection, id: &str, now_ms: u64) -> Result<Option<StoredRequest>, Refusal> {
-    connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM approvals WHERE request = ?1"))?
-        .query_row([id], columns)
-        .optional()?
-        .map(|row| stored(row, now_ms))
-        .transpose()
+fn stored_or_told(row: &Row<'_>, damage: &Damage, now_ms: u64) -> Option<StoredRequest> {
+    stored(row, now_ms).map_err(|cause| damage.tell(APPROVALS, handle(row, 5), cause)).ok()
 }
 
-fn requests(connection: &Connection, filter: &RequestFilter, now_ms: u64) -> Result<Vec<StoredRequest>, Refusal> {
+/// What a row goes by.
+fn handle(row: &Row<'_>, place: usize) -> String {
+    lossy(row, place).ok().flatten().unwrap_or_default()
+}
+
+const APPROVALS: &str = "approvals";
+
+fn damaged(operation: &'static str, what: &str) -> Refusal {
+    let cause = format!("{what} is damaged and cannot be read; `toolcrib doctor` says what to do");
+    Refusal::Rule(StoreError::Failed { operation, cause })
+}
+
+fn request(connection: &Connection, damage: &Damage, id: &str, now_ms: u64) -> Result<Option<StoredRequest>, Refusal> {
+    let found = connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM approvals WHERE request = ?1"))?
+        .query_row([id], |row| Ok(stored_or_told(row, damage, now_ms)))
+        .optional()?;
+    match found {
+        None => Ok(None),
+        Some(Some(stored)) => Ok(Some(stored)),
+        Some(None) => Err(damaged("read approval request", "the request")),
+    }
+}
+
+fn requests(
+    connection: &Connection,
+    damage: &Damage,
+    filter: &RequestFilter,
+    now_ms: u64,
+) -> Result<Vec<StoredRequest>, Refusal> {
     let state = match filter.state {
         None => "?2 = ?2",
         Some(RequestState::Pending) => "state = 'pending' AND expires_at_ms > ?2",
@@ -200,13 +244,16 @@ fn requests(connection: &Connection, filter: &RequestFilter, now_ms: u64) -> Res
         Some(RequestState::Approved) => "state = 'approved' AND ?2 = ?2",
         Some(RequestState::Denied) => "state = 'denied' AND ?2 = ?2",
     };
-    let mut statement = connection.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM approvals WHERE {state} AND (?1 IS NULL OR tenant = ?1)
-         ORDER BY created_at_ms DESC, id DESC LIMIT ?3"
-    ))?;
-    let limit = signed(filter.limit.min(bounds::LIST) as u64);
-    let rows = statement.query_map(params![filter.tenant, signed(now_ms), limit], columns)?;
-    rows.map(|row| stored(row?, now_ms)).collect()
+    readable(
+        connection,
+        &format!(
+            "SELECT {COLUMNS} FROM approvals WHERE {state} AND (?1 IS NULL OR tenant = ?1)
+             ORDER BY created_at_ms DESC, id DESC"
+        ),
+        params![filter.tenant, signed(now_ms)],
+        |row| Ok(stored_or_told(row, damage, now_ms)),
+        filter.limit.min(bounds::LIST),
+    )
 }
 
 fn record_answer(
@@ -215,12 +262,13 @@ fn record_answer(
     answer: &RecordedAnswer,
     now_ms: u64,
 ) -> Result<AnswerOutcome, Refusal> {
-    let known: Option<(String, i64)> = connection
+    let known: Option<(Option<String>, i64)> = connection
         .prepare_cached("SELECT state, expires_at_ms FROM approvals WHERE request = ?1")?
-        .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row([id], |row| Ok((lossy(row, 0)?, row.get(1)?)))
         .optional()?;
     let Some((word, expires)) = known else { return Ok(AnswerOutcome::Unknown) };
-    let state = state_of(&word, expires, now_ms);
+    let state = state_of(&word.unwrap_or_default(), expires, now_ms);
+    let state = state.ok_or_else(|| damaged("record answer", "the request"))?;
     if state != RequestState::Pending {
         return Ok(AnswerOutcome::Settled(state));
     }
@@ -243,8 +291,9 @@ fn add_grant(connection: &Connection, grant: &Grant) -> Result<(), Refusal> {
     bounds::within("a grant", record.len(), bounds::REQUEST_BYTES).map_err(Refusal::Rule)?;
     let added = connection
         .prepare_cached(
-            "INSERT OR IGNORE INTO grants (grant_id, tenant, uses_left, created_at_ms, expires_at_ms, record)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT OR IGNORE INTO grants
+                (grant_id, tenant, uses_left, created_at_ms, expires_at_ms, record, allow, tool, user, session)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute(params![
             grant.id,
@@ -252,7 +301,11 @@ fn add_grant(connection: &Connection, grant: &Grant) -> Result<(), Refusal> {
             grant.uses_left,
             signed(grant.created_at_ms),
             grant.expires_at_ms.map(signed),
-            record
+            record,
+            grant.allow,
+            grant.tool,
+            grant.principal.user,
+            session_of(grant)
         ])?;
     if added == 0 { Err(Refusal::Rule(bounds::exists_already("record answer"))) } else { Ok(()) }
 }
@@ -261,20 +314,110 @@ fn add_grant(connection: &Connection, grant: &Grant) -> Result<(), Refusal> {
 const IN_FORCE: &str = "ended_at_ms IS NULL AND (expires_at_ms IS NULL OR expires_at_ms > ?2)
     AND (uses_left IS NULL OR uses_left > 0)";
 
-fn grants(connection: &Connection, tenant: Option<&str>, limit: usize, now_ms: u64) -> Result<Vec<Grant>, Refusal> {
-    let mut statement = connection.prepare_cached(&format!(
-        "SELECT record, uses_left FROM grants WHERE {IN_FORCE} AND (?1 IS NULL OR tenant = ?1)
-         ORDER BY created_at_ms DESC, id DESC LIMIT ?3"
-    ))?;
-    let limit = signed(limit.min(bounds::GRANTS) as u64);
-    let rows = statement.query_map(params![tenant, signed(now_ms), limit], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, Option<u32>>(1)?))
-    })?;
-    rows.map(|row| {
-        let (record, uses_left) = row?;
-        Ok(Grant { uses_left, ..from_json("list grants", &record)? })
-    })
-    .collect()
+/// The columns that [`given`] reads.
+const GRANT: &str = "record, uses_left, grant_id, tenant, created_at_ms, expires_at_ms, allow, tool, user, session";
+
+/// Those that forbid, and those of which that is not known, come first; of the rest the newest.
+const REFUSALS_FIRST: &str = "ORDER BY allow, created_at_ms DESC, id DESC";
+
+/// The session that a grant is for, if it is for one only.
+fn session_of(grant: &Grant) -> Option<&str> {
+    if grant.reach == Reach::Session { grant.principal.session.as_deref() } else { None }
+}
+
+/// The grant of a row. `None` for one that is damaged and only allowed: it allows nothing any more. One that is damaged
+/// and may have forbidden forbids.
+fn given(row: &Row<'_>, damage: &Damage) -> rusqlite::Result<Option<Grant>> {
+    let read = || -> Result<Grant, Cause> {
+        let uses = row.get::<_, Option<i64>>(1).map_err(|_| "its number of uses is none".to_owned())?;
+        let uses_left = uses.map(u32::try_from).transpose().map_err(|_| "its number of uses is none".to_owned())?;
+        let grant = Grant { uses_left, ..parsed(row, 0)? };
+        let (allow, tool, user, session) = (row.get(6), row.get(7), row.get(8), row.get(9));
+        let agrees = allow == Ok(Some(grant.allow))
+            && tool.is_ok_and(|tool: Option<String>| tool.as_ref() == Some(&grant.tool))
+            && user == Ok(grant.principal.user.clone())
+            && session.is_ok_and(|session: Option<String>| session.as_deref() == session_of(&grant));
+        if agrees { Ok(grant) } else { Err("its record does not agree with what it is looked up by".to_owned()) }
+    };
+    let cause = match read() {
+        Ok(grant) => return Ok(Some(grant)),
+        Err(cause) => cause,
+    };
+    let id = handle(row, 2);
+    damage.tell("grants", &id, cause);
+    let certainly_allowed =
+        row.get::<_, Option<i64>>(6)? == Some(1) && parsed::<Grant>(row, 0).map_or(true, |record| record.allow);
+    if certainly_allowed {
+        return Ok(None);
+    }
+    let principal = Principal {
+        tenant: lossy(row, 3)?.unwrap_or_default(),
+        user: lossy(row, 8)?,
+        session: lossy(row, 9)?,
+        ..Principal::default()
+    };
+    let created = row.get::<_, i64>(4)?.unsigned_abs();
+    let expires = row.get::<_, Option<i64>>(5)?.map(i64::unsigned_abs);
+    Ok(Some(Grant::unreadable(id, principal, lossy(row, 7)?, created, expires)))
+}
+
+fn given_by(
+    connection: &Connection,
+    damage: &Damage,
+    condition: &str,
+    values: impl Params,
+    most: usize,
+) -> Result<Vec<Grant>, Refusal> {
+    let sql = format!("SELECT {GRANT} FROM grants WHERE {IN_FORCE} AND {condition} {REFUSALS_FIRST}");
+    readable(connection, &sql, values, |row| Ok(given(row, damage)?), most)
+}
+
+fn grants(
+    connection: &Connection,
+    damage: &Damage,
+    tenant: Option<&str>,
+    limit: usize,
+    now_ms: u64,
+) -> Result<Vec<Grant>, Refusal> {
+    let condition = "(?1 IS NULL OR tenant = ?1)";
+    given_by(connection, damage, condition, params![tenant, signed(now_ms)], limit.min(bounds::GRANTS))
+}
+
+fn grants_for(
+    connection: &Connection,
+    damage: &Damage,
+    principal: &Principal,
+    tool: &str,
+    now_ms: u64,
+) -> Result<Vec<Grant>, Refusal> {
+    // Of those of which not even the tool is known only refusals are given, so that these still come first. The two are
+    // looked up one after the other, each by the index.
+    let values = params![principal.tenant, signed(now_ms)];
+    let mut found = given_by(connection, damage, "tenant = ?1 AND tool IS NULL", values, MOST_GRANTS)?;
+    let condition = "tenant = ?1 AND tool = ?3 AND user IS ?4 AND (session IS NULL OR session IS ?5)";
+    let values = params![principal.tenant, signed(now_ms), tool, principal.user, principal.session];
+    found.extend(given_by(connection, damage, condition, values, MOST_GRANTS - found.len())?);
+    Ok(found)
+}
+
+fn grant(connection: &Connection, damage: &Damage, id: &str, now_ms: u64) -> Result<Option<Grant>, Refusal> {
+    let found = given_by(connection, damage, "grant_id = ?1", params![id, signed(now_ms)], 1)?;
+    Ok(found.into_iter().next())
+}
+
+/// Tells of every row that cannot be read.
+pub(crate) fn look(connection: &Connection, damage: &Damage) -> Result<(), Refusal> {
+    let mut statement = connection.prepare_cached(&format!("SELECT {GRANT} FROM grants WHERE ended_at_ms IS NULL"))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        given(row, damage)?;
+    }
+    let mut statement = connection.prepare_cached(&format!("SELECT {COLUMNS} FROM approvals"))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        stored_or_told(row, damage, 0);
+    }
+    Ok(())
 }
 
 fn take(connection: &Connection, grant: &str, now_ms: u64) -> Result<bool, Refusal> {

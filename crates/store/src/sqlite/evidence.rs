@@ -17,13 +17,13 @@ impl JournalStore for SqliteStore {
         let run = run.to_owned();
         Box::pin(async move {
             let signs = self.inner.signs.clone();
-            let named = run.clone();
+            let (named, damage) = (run.clone(), self.inner.damage.clone());
             // Locked before anybody can read of the run; then the chance to tidy up after others.
             let dead = self
                 .dead_of("open run", move |connection| {
                     signs.open(&named).map_err(super::failure::Refusal::Rule)?;
                     signs.sweep();
-                    runs::open_runs(connection)
+                    runs::open_runs(connection, &damage)
                 })
                 .await?;
             self.write("open run", move |connection| {
@@ -36,7 +36,9 @@ impl JournalStore for SqliteStore {
 
     fn unfinished(&self, limit: usize) -> BoxFuture<'_, Result<Vec<Unfinished>, StoreError>> {
         Box::pin(async move {
-            let dead = self.dead_of("look for unfinished calls", journal::runs_with_open_intents).await?;
+            let (damage, looked) = (self.inner.damage.clone(), self.inner.damage.clone());
+            let candidates = move |connection: &_| journal::runs_with_open_intents(connection, &looked);
+            let dead = self.dead_of("look for unfinished calls", candidates).await?;
             if dead.is_empty() {
                 return Ok(Vec::new());
             }
@@ -48,8 +50,10 @@ impl JournalStore for SqliteStore {
                 tracing::warn!(%error, "the runs of dead processes stay open in the store");
             }
             // Read after they were found dead: what a run wrote in its last moments counts.
-            self.read("look for unfinished calls", move |connection| journal::open_intents(connection, &dead, limit))
-                .await
+            self.read("look for unfinished calls", move |connection| {
+                journal::open_intents(connection, &damage, &dead, limit)
+            })
+            .await
         })
     }
 
@@ -83,7 +87,12 @@ impl JournalStore for SqliteStore {
     }
 
     fn records(&self, filter: JournalFilter) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>> {
-        Box::pin(self.read("read journal", move |connection| journal::records(connection, &filter)))
+        let damage = self.inner.damage.clone();
+        Box::pin(self.read("read journal", move |connection| journal::records(connection, &damage, &filter)))
+    }
+
+    fn chained(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<StoredRecord>, StoreError>> {
+        Box::pin(self.read("read journal", move |connection| journal::chained(connection, after, limit)))
     }
 
     fn anchor(&self) -> BoxFuture<'_, Result<(u64, String), StoreError>> {

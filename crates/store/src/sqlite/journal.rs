@@ -7,14 +7,16 @@ use rusqlite::{
     types::{Value, ValueRef},
 };
 use toolcrib_engine::{
-    StoreError,
+    Principal, StoreError,
     event::Outcome,
     journal::{Begun, Claim, ClaimResult, Earlier, JournalFilter, JournalRecord, Kind, StoredRecord, link_text},
 };
 
 use super::{
+    damage::{Cause, Damage, lossy, parsed, readable, word},
     failure::Refusal,
-    queries::{from_json, signed, to_json},
+    queries::{signed, to_json},
+    runs,
 };
 use crate::bounds;
 
@@ -122,7 +124,8 @@ fn has_outcome(connection: &Connection, record: &JournalRecord) -> Result<bool, 
     Ok(connection
         .prepare_cached(
             "SELECT 1 FROM journal
-             WHERE run = ?1 AND call = ?2 AND outcome IS NOT NULL AND record ->> '$.kind' = 'outcome'",
+             WHERE run = ?1 AND call = ?2 AND outcome IS NOT NULL
+               AND CASE WHEN json_valid(record) THEN record ->> '$.kind' = 'outcome' END",
         )?
         .exists(params![record.run, signed(record.call)])?)
 }
@@ -168,31 +171,29 @@ pub(crate) fn begin(
 
 /// What is known under a key that has not expired.
 pub(crate) fn claimed(connection: &Connection, claim: &Claim, now_ms: u64) -> Result<Option<Earlier>, Refusal> {
-    let row = connection
+    let found = connection
         .prepare_cached(
             "SELECT run, call, digest, outcome, result FROM claims
              WHERE owner = ?1 AND key = ?2 AND expires_at_ms > ?3",
         )?
         .query_row(params![claim.owner, claim.key, signed(now_ms)], |row| {
-            let outcome: Option<String> = row.get(3)?;
-            Ok((
-                Earlier {
-                    run: row.get(0)?,
-                    call: row.get::<_, i64>(1)?.unsigned_abs(),
-                    digest: row.get(2)?,
-                    outcome: None,
-                    result: row.get(4)?,
-                },
-                outcome,
-            ))
+            Ok(Earlier {
+                run: lossy(row, 0)?.unwrap_or_default(),
+                call: row.get::<_, i64>(1)?.unsigned_abs(),
+                digest: lossy(row, 2)?.unwrap_or_default(),
+                outcome: ended(row, 3)?,
+                // Without it whoever asks is told that there was one.
+                result: row.get(4).unwrap_or_default(),
+            })
         })
         .optional()?;
-    let Some((earlier, word)) = row else { return Ok(None) };
-    let outcome = match word {
-        Some(word) => Some(from_json("begin call", &format!("\"{word}\""))?),
-        None => None,
-    };
-    Ok(Some(Earlier { outcome, ..earlier }))
+    Ok(found)
+}
+
+/// How a call ended, by a word in a row. One that cannot be read says that it ended, and no more.
+fn ended(row: &Row<'_>, place: usize) -> rusqlite::Result<Option<Outcome>> {
+    let open = matches!(row.get_ref(place)?, ValueRef::Null);
+    Ok(if open { None } else { Some(word(row, place).unwrap_or(Outcome::Unknown)) })
 }
 
 fn add_claim(connection: &Connection, intent: &JournalRecord, claim: &Claim, now_ms: u64) -> Result<(), Refusal> {
@@ -320,9 +321,51 @@ fn make_room(connection: &Connection, max_bytes: u64) -> Result<(), Refusal> {
     Ok(())
 }
 
-pub(crate) fn records(connection: &Connection, filter: &JournalFilter) -> Result<Vec<StoredRecord>, Refusal> {
-    let mut conditions = vec!["seq > ?".to_owned()];
-    let mut values = vec![Value::from(signed(filter.after))];
+/// Records that fit the filter. Those that cannot be read are told and left out; as many as are wanted are read all the
+/// same.
+pub(crate) fn records(
+    connection: &Connection,
+    damage: &Damage,
+    filter: &JournalFilter,
+) -> Result<Vec<StoredRecord>, Refusal> {
+    let wanted = filter.limit.min(bounds::LIST);
+    let (mut after, mut before) = (signed(filter.after), i64::MAX);
+    let mut records = Vec::new();
+    while records.len() < wanted {
+        let asked = wanted - records.len();
+        let page = page(connection, filter, (after, before), asked)?;
+        let (read, last) = (page.len(), page.last().map(|(seq, _)| *seq));
+        for (seq, record) in page {
+            match record {
+                Ok(record) => records.push(record),
+                Err(cause) => damage.tell(JOURNAL, seq, cause),
+            }
+        }
+        match last {
+            Some(last) if read == asked && filter.newest => before = last,
+            Some(last) if read == asked => after = last,
+            _ => break,
+        }
+    }
+    if filter.newest {
+        records.reverse();
+    }
+    Ok(records)
+}
+
+const JOURNAL: &str = "journal";
+
+type Found = (i64, Result<StoredRecord, Cause>);
+
+/// What fits the filter between two places, in the order in which it is read.
+fn page(
+    connection: &Connection,
+    filter: &JournalFilter,
+    (after, before): (i64, i64),
+    limit: usize,
+) -> Result<Vec<Found>, Refusal> {
+    let mut conditions = vec!["seq > ?".to_owned(), "seq < ?".to_owned()];
+    let mut values = vec![Value::from(after), Value::from(before)];
     let mut add = |condition: &str, value: Value| {
         conditions.push(condition.to_owned());
         values.push(value);
@@ -357,9 +400,9 @@ pub(crate) fn records(connection: &Connection, filter: &JournalFilter) -> Result
     if let Some(call) = filter.call {
         add("call = ?", signed(call).into());
     }
-    values.push(signed(filter.limit.min(bounds::LIST) as u64).into());
+    values.push(signed(limit as u64).into());
     let order = if filter.newest { "DESC" } else { "ASC" };
-    // Whoever reads from one place on, such as a verification, also learns whether a search would tell the truth.
+    // Whoever reads from one place on looks at every record anyway.
     let searches = *filter != JournalFilter { after: filter.after, limit: filter.limit, ..JournalFilter::default() };
     let conditions = conditions.join(" AND ");
     // A search reads the index, which has all that is searched by, and then only the records that are wanted; unless there
@@ -372,31 +415,67 @@ pub(crate) fn records(connection: &Connection, filter: &JournalFilter) -> Result
              ) ORDER BY seq {order}"
         )
     } else {
-        let terms = if searches { "" } else { TERMS };
-        format!(
-            "SELECT seq, hash, record{terms} FROM journal NOT INDEXED WHERE {conditions} ORDER BY seq {order} LIMIT ?"
-        )
+        format!("SELECT seq, hash, record FROM journal NOT INDEXED WHERE {conditions} ORDER BY seq {order} LIMIT ?")
     };
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(rusqlite::params_from_iter(values))?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push((row.get(0)?, stored(row)?));
+    }
+    Ok(found)
+}
+
+/// Records from a place on for whoever checks the chain: fails at the first one that cannot be read, or that a search
+/// would find by something else than what it says.
+pub(crate) fn chained(connection: &Connection, after: u64, limit: usize) -> Result<Vec<StoredRecord>, Refusal> {
+    let mut statement = connection.prepare_cached(
+        "SELECT seq, hash, record, at_ms, run, call, tenant, user, tool, outcome FROM journal
+         WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+    )?;
+    let mut rows = statement.query(params![signed(after), signed(limit.min(bounds::LIST) as u64)])?;
     let mut records = Vec::new();
     while let Some(row) = rows.next()? {
-        let stored = stored(columns(row)?)?;
-        if !searches {
-            agrees(row, &stored)?;
-        }
+        let seq: i64 = row.get(0)?;
+        let stored = stored(row)?.map_err(|cause| {
+            let cause = format!("record {seq} was changed: {cause}");
+            Refusal::Rule(StoreError::Failed { operation: "read journal", cause })
+        })?;
+        agrees(row, &stored)?;
         records.push(stored);
-    }
-    if filter.newest {
-        records.reverse();
     }
     Ok(records)
 }
 
-/// The copies to search by, as [`agrees`] reads them after the columns of a [`StoredRow`].
-const TERMS: &str = ", at_ms, run, call, tenant, user, tool, outcome";
+/// Most records in which damage is looked for: the newest.
+const LOOKED_AT: i64 = 100_000;
 
-/// Fails when a record is searched by something else than what it says: the chain covers the record only.
+/// Tells of every row that cannot be read: among the newest records, the open intents and the keys.
+pub(crate) fn look(connection: &Connection, damage: &Damage) -> Result<(), Refusal> {
+    let mut statement =
+        connection.prepare_cached("SELECT seq, hash, record FROM journal ORDER BY seq DESC LIMIT ?1")?;
+    let mut rows = statement.query([LOOKED_AT])?;
+    while let Some(row) = rows.next()? {
+        if let Err(cause) = stored(row)? {
+            damage.tell(JOURNAL, row.get::<_, i64>(0)?, cause);
+        }
+    }
+    let mut statement = connection.prepare_cached(&format!("{OPEN} ORDER BY o.seq"))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        intent(row, damage)?;
+    }
+    let mut statement = connection.prepare_cached("SELECT owner, outcome FROM claims WHERE outcome IS NOT NULL")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if let Err(cause) = word::<Outcome>(row, 1) {
+            damage.tell("claims", lossy(row, 0)?.unwrap_or_default(), cause);
+        }
+    }
+    Ok(())
+}
+
+/// Fails, with the columns behind those of [`stored`], when a record is searched by something else than what it says: the chain covers the record only.
 fn agrees(row: &Row<'_>, stored: &StoredRecord) -> Result<(), Refusal> {
     let record = &stored.record;
     let (at, call, outcome) = (signed(record.at_ms), signed(record.call), record.outcome.map(Outcome::word));
@@ -422,46 +501,64 @@ fn agrees(row: &Row<'_>, stored: &StoredRecord) -> Result<(), Refusal> {
     }))
 }
 
-type StoredRow = (i64, String, String);
-
-fn columns(row: &Row<'_>) -> rusqlite::Result<StoredRow> {
-    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-}
-
-fn stored((seq, hash, text): StoredRow) -> Result<StoredRecord, Refusal> {
-    let record = serde_json::from_str(&text).map_err(|error| {
-        Refusal::Rule(StoreError::Failed {
-            operation: "read journal",
-            // What was there instead may be anybody's text, so only its place is told.
-            cause: format!("record {seq} was changed: not a record any more, at column {}", error.column()),
-        })
-    })?;
-    Ok(StoredRecord { seq: seq.unsigned_abs(), hash, record })
+/// The record of a row that begins with place, hash and record.
+fn stored(row: &Row<'_>) -> rusqlite::Result<Result<StoredRecord, Cause>> {
+    let (seq, hash) = (row.get::<_, i64>(0)?.unsigned_abs(), lossy(row, 1)?.unwrap_or_default());
+    Ok(parsed(row, 2).map(|record| StoredRecord { seq, hash, record }))
 }
 
 /// Runs that have intents open.
-pub(crate) fn runs_with_open_intents(connection: &Connection) -> Result<Vec<String>, Refusal> {
-    let mut statement = connection.prepare_cached("SELECT DISTINCT run FROM open_intents LIMIT ?1")?;
-    let runs = statement.query_map([signed(bounds::LIST as u64)], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    Ok(runs)
+pub(crate) fn runs_with_open_intents(connection: &Connection, damage: &Damage) -> Result<Vec<String>, Refusal> {
+    let sql = "SELECT DISTINCT run FROM open_intents";
+    readable(connection, sql, [], |row| Ok(runs::name(row, damage, "open_intents")), bounds::LIST)
+}
+
+/// Open intents with their records, as [`intent`] reads them.
+const OPEN: &str = "SELECT o.seq, j.hash, j.record, o.run, o.call, j.at_ms, j.tenant, j.user, j.tool
+     FROM open_intents AS o LEFT JOIN journal AS j ON j.seq = o.seq";
+
+/// An open intent. One that cannot be read, is not there or is another call's is made of what it is searched by, so that its
+/// call can be closed like every other; its `detail` says so, and its row stays.
+fn intent(row: &Row<'_>, damage: &Damage) -> rusqlite::Result<StoredRecord> {
+    let (seq, run, call) = (row.get::<_, i64>(0)?, lossy(row, 3)?.unwrap_or_default(), row.get::<_, i64>(4)?);
+    let call = call.unsigned_abs();
+    let cause = match stored(row)? {
+        Ok(stored) if stored.record.run == run && stored.record.call == call => return Ok(stored),
+        Ok(_) => "it is the record of another call".to_owned(),
+        Err(_) if matches!(row.get_ref(2)?, ValueRef::Null) => "the record is gone".to_owned(),
+        Err(cause) => cause,
+    };
+    damage.tell(JOURNAL, seq, format!("an intent without an outcome: {cause}"));
+    let at_ms = row.get::<_, Option<i64>>(5)?.unwrap_or_default().unsigned_abs();
+    let record = JournalRecord {
+        call,
+        principal: Principal {
+            tenant: lossy(row, 6)?.unwrap_or_default(),
+            user: lossy(row, 7)?,
+            ..Principal::default()
+        },
+        tool: lossy(row, 8)?,
+        mutating: true,
+        detail: Some(format!("its intent, record {seq}, cannot be read: {cause}")),
+        ..JournalRecord::new(Kind::Intent, at_ms, run)
+    };
+    Ok(StoredRecord { seq: seq.unsigned_abs(), hash: lossy(row, 1)?.unwrap_or_default(), record })
 }
 
 /// Open intents of these runs in the order of their places.
 pub(crate) fn open_intents(
     connection: &Connection,
+    damage: &Damage,
     runs: &[String],
     limit: usize,
 ) -> Result<Vec<StoredRecord>, Refusal> {
     let limit = limit.min(bounds::LIST);
-    let mut statement = connection.prepare_cached(
-        "SELECT j.seq, j.hash, j.record FROM open_intents AS o JOIN journal AS j ON j.seq = o.seq
-         WHERE o.run = ?1 ORDER BY o.call LIMIT ?2",
-    )?;
+    let mut statement = connection.prepare_cached(&format!("{OPEN} WHERE o.run = ?1 ORDER BY o.call LIMIT ?2"))?;
     let mut found = Vec::new();
     for run in runs {
-        let rows = statement.query_map(params![run, signed(limit as u64)], columns)?;
-        for row in rows {
-            found.push(stored(row?)?);
+        let mut rows = statement.query(params![run, signed(limit as u64)])?;
+        while let Some(row) = rows.next()? {
+            found.push(intent(row, damage)?);
         }
     }
     found.sort_by_key(|stored| stored.seq);

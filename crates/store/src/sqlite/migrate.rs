@@ -23,6 +23,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 4, sql: include_str!("../../migrations/0004_entries.sql") },
     Migration { version: 5, sql: include_str!("../../migrations/0005_one_journal_index.sql") },
     Migration { version: 6, sql: include_str!("../../migrations/0006_experience.sql") },
+    Migration { version: 7, sql: include_str!("../../migrations/0007_refusals_by_what_they_cover.sql") },
 ];
 
 /// Why the schema cannot be brought up to date.

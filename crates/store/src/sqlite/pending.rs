@@ -1,6 +1,6 @@
 //! Work that outlives its call: every statement about it, and the trait over these.
 
-use rusqlite::{Connection, OptionalExtension, Row, params, types::Value};
+use rusqlite::{Connection, Row, params, types::Value};
 use toolcrib_engine::{
     BoxFuture, StoreError,
     pending::{Pending, PendingFilter, PendingState, PendingStore},
@@ -8,8 +8,9 @@ use toolcrib_engine::{
 
 use super::{
     SqliteStore,
+    damage::{Cause, Damage, lossy, optional, parsed, readable, word},
     failure::Refusal,
-    queries::{from_json, signed, to_json},
+    queries::{signed, to_json},
     runs,
 };
 use crate::{
@@ -24,8 +25,8 @@ impl PendingStore for SqliteStore {
     }
 
     fn pending<'a>(&'a self, handle: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Option<Pending>, StoreError>> {
-        let handle = handle.to_owned();
-        Box::pin(self.read("read pending work", move |connection| by_handle(connection, &handle, now_ms)))
+        let (handle, damage) = (handle.to_owned(), self.inner.damage.clone());
+        Box::pin(self.read("read pending work", move |connection| by_handle(connection, &damage, &handle, now_ms)))
     }
 
     fn by_correlation<'a>(
@@ -34,10 +35,10 @@ impl PendingStore for SqliteStore {
         correlation: &'a str,
         now_ms: u64,
     ) -> BoxFuture<'a, Result<Option<Pending>, StoreError>> {
-        let (tenant, correlation) = (tenant.to_owned(), correlation.to_owned());
-        Box::pin(
-            self.read("read pending work", move |connection| by_correlation(connection, &tenant, &correlation, now_ms)),
-        )
+        let (tenant, correlation, damage) = (tenant.to_owned(), correlation.to_owned(), self.inner.damage.clone());
+        Box::pin(self.read("read pending work", move |connection| {
+            by_correlation(connection, &damage, &tenant, &correlation, now_ms)
+        }))
     }
 
     fn settle<'a>(&'a self, handle: &'a str, result: String, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>> {
@@ -58,18 +59,21 @@ impl PendingStore for SqliteStore {
     }
 
     fn list_pending(&self, filter: PendingFilter, now_ms: u64) -> BoxFuture<'_, Result<Vec<Pending>, StoreError>> {
-        Box::pin(self.read("list pending work", move |connection| list(connection, &filter, now_ms)))
+        let damage = self.inner.damage.clone();
+        Box::pin(self.read("list pending work", move |connection| list(connection, &damage, &filter, now_ms)))
     }
 
     fn lose_dead(&self, now_ms: u64) -> BoxFuture<'_, Result<Vec<Pending>, StoreError>> {
         Box::pin(async move {
-            let dead = self.dead_of("look for lost work", runs_that_work).await?;
+            let damage = self.inner.damage.clone();
+            let look = damage.clone();
+            let dead = self.dead_of("look for lost work", move |connection| runs_that_work(connection, &look)).await?;
             if dead.is_empty() {
                 return Ok(Vec::new());
             }
             self.write("mark lost work", move |connection| {
                 runs::close_runs(connection, &dead, now_ms)?;
-                lose(connection, &dead, now_ms)
+                lose(connection, &damage, &dead, now_ms)
             })
             .await
         })
@@ -121,56 +125,69 @@ fn open(connection: &Connection, piece: &Pending, most: usize, now_ms: u64) -> R
 }
 
 /// The columns that [`piece`] reads.
-const COLUMNS: &str = "record, state, result";
+const COLUMNS: &str = "record, state, result, handle";
 
-type PieceRow = (String, String, Option<String>);
-
-fn columns(row: &Row<'_>) -> rusqlite::Result<PieceRow> {
-    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-}
-
-fn piece((record, state, result): PieceRow, now_ms: u64) -> Result<Pending, Refusal> {
-    let state = from_json("read pending work", &format!("\"{state}\""))?;
-    let mut piece = Pending { state, result, ..from_json("read pending work", &record)? };
+fn piece(row: &Row<'_>, now_ms: u64) -> Result<Pending, Cause> {
+    let mut piece = Pending { state: word(row, 1)?, result: optional(row, 2)?, ..parsed(row, 0)? };
     piece.state = state_at(&piece, now_ms);
     Ok(piece)
 }
 
-fn by_handle(connection: &Connection, handle: &str, now_ms: u64) -> Result<Option<Pending>, Refusal> {
-    connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM pending WHERE handle = ?1"))?
-        .query_row([handle], columns)
-        .optional()?
-        .map(|row| piece(row, now_ms))
-        .transpose()
+fn piece_or_told(row: &Row<'_>, damage: &Damage, now_ms: u64) -> Option<Pending> {
+    let told = |cause| damage.tell(PENDING, lossy(row, 3).ok().flatten().unwrap_or_default(), cause);
+    piece(row, now_ms).map_err(told).ok()
+}
+
+const PENDING: &str = "pending";
+
+fn by_handle(connection: &Connection, damage: &Damage, handle: &str, now_ms: u64) -> Result<Option<Pending>, Refusal> {
+    let sql = format!("SELECT {COLUMNS} FROM pending WHERE handle = ?1");
+    let found = readable(connection, &sql, [handle], |row| Ok(Some(piece_or_told(row, damage, now_ms))), 1)?;
+    match found.into_iter().next() {
+        None => Ok(None),
+        Some(Some(piece)) => Ok(Some(piece)),
+        Some(None) => Err(Refusal::Rule(StoreError::Failed {
+            operation: "read pending work",
+            cause: "what is kept of this work is damaged, so its result cannot be given".to_owned(),
+        })),
+    }
 }
 
 fn by_correlation(
     connection: &Connection,
+    damage: &Damage,
     tenant: &str,
     correlation: &str,
     now_ms: u64,
 ) -> Result<Option<Pending>, Refusal> {
     // The oldest that waits; when none does, the latest, which tells whoever comes late why.
-    let waiting = connection
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM pending
-             WHERE tenant = ?1 AND correlation = ?2 AND state = 'waiting' AND expires_at_ms > ?3
-             ORDER BY created_at_ms, id LIMIT 1"
-        ))?
-        .query_row(params![tenant, correlation, signed(now_ms)], columns)
-        .optional()?;
-    let found = match waiting {
-        Some(row) => Some(row),
-        None => connection
-            .prepare_cached(&format!(
-                "SELECT {COLUMNS} FROM pending WHERE tenant = ?1 AND correlation = ?2
-                 ORDER BY created_at_ms DESC, id DESC LIMIT 1"
-            ))?
-            .query_row(params![tenant, correlation], columns)
-            .optional()?,
-    };
-    found.map(|row| piece(row, now_ms)).transpose()
+    let waiting = format!(
+        "SELECT {COLUMNS} FROM pending
+         WHERE tenant = ?1 AND correlation = ?2 AND state = 'waiting' AND expires_at_ms > ?3
+         ORDER BY created_at_ms, id"
+    );
+    let latest = format!(
+        "SELECT {COLUMNS} FROM pending WHERE tenant = ?1 AND correlation = ?2 AND ?3 = ?3
+         ORDER BY created_at_ms DESC, id DESC"
+    );
+    for sql in [waiting, latest] {
+        let values = params![tenant, correlation, signed(now_ms)];
+        let found = readable(connection, &sql, values, |row| Ok(piece_or_told(row, damage, now_ms)), 1)?;
+        if let Some(piece) = found.into_iter().next() {
+            return Ok(Some(piece));
+        }
+    }
+    Ok(None)
+}
+
+/// Tells of every row that cannot be read.
+pub(crate) fn look(connection: &Connection, damage: &Damage) -> Result<(), Refusal> {
+    let mut statement = connection.prepare_cached(&format!("SELECT {COLUMNS} FROM pending"))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        piece_or_told(row, damage, 0);
+    }
+    Ok(())
 }
 
 fn settle(connection: &Connection, handle: &str, result: &str, now_ms: u64) -> Result<bool, Refusal> {
@@ -190,7 +207,12 @@ fn deliver(connection: &Connection, handle: &str) -> Result<bool, Refusal> {
     Ok(delivered > 0)
 }
 
-fn list(connection: &Connection, filter: &PendingFilter, now_ms: u64) -> Result<Vec<Pending>, Refusal> {
+fn list(
+    connection: &Connection,
+    damage: &Damage,
+    filter: &PendingFilter,
+    now_ms: u64,
+) -> Result<Vec<Pending>, Refusal> {
     let mut conditions = vec!["1".to_owned()];
     let mut values: Vec<Value> = Vec::new();
     let mut add = |condition: &str, value: Option<Value>| {
@@ -214,40 +236,42 @@ fn list(connection: &Connection, filter: &PendingFilter, now_ms: u64) -> Result<
     if let Some(kind) = filter.kind {
         add("kind = ?", Some(kind_word(kind).to_owned().into()));
     }
-    values.push(signed(filter.limit.min(bounds::LIST) as u64).into());
+    let most = filter.limit.min(bounds::LIST);
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM pending WHERE {} ORDER BY created_at_ms, id LIMIT ?",
+        "SELECT {COLUMNS} FROM pending WHERE {} ORDER BY created_at_ms, id",
         conditions.join(" AND ")
     ))?;
-    let rows = statement.query_map(rusqlite::params_from_iter(values), columns)?;
+    let mut rows = statement.query(rusqlite::params_from_iter(values))?;
     let (mut given, mut pieces) = (bounds::Given::default(), Vec::new());
-    for row in rows {
-        let row = row?;
-        if !given.takes(row.2.as_ref().map_or(0, String::len)) {
+    while pieces.len() < most
+        && let Some(row) = rows.next()?
+    {
+        let Some(piece) = piece_or_told(row, damage, now_ms) else { continue };
+        if !given.takes(piece.result.as_ref().map_or(0, String::len)) {
             break;
         }
-        pieces.push(piece(row, now_ms)?);
+        pieces.push(piece);
     }
     Ok(pieces)
 }
 
 /// Runs that have background work under way.
-fn runs_that_work(connection: &Connection) -> Result<Vec<String>, Refusal> {
-    let mut statement = connection
-        .prepare_cached("SELECT DISTINCT run FROM pending WHERE state = 'waiting' AND kind = 'background' LIMIT ?1")?;
-    let runs = statement.query_map([signed(bounds::LIST as u64)], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    Ok(runs)
+fn runs_that_work(connection: &Connection, damage: &Damage) -> Result<Vec<String>, Refusal> {
+    let sql = "SELECT DISTINCT run FROM pending WHERE state = 'waiting' AND kind = 'background'";
+    readable(connection, sql, [], |row| Ok(runs::name(row, damage, PENDING)), bounds::LIST)
 }
 
-fn lose(connection: &Connection, runs: &[String], now_ms: u64) -> Result<Vec<Pending>, Refusal> {
+fn lose(connection: &Connection, damage: &Damage, runs: &[String], now_ms: u64) -> Result<Vec<Pending>, Refusal> {
     let mut statement = connection.prepare_cached(&format!(
         "UPDATE pending SET state = 'lost', ended_at_ms = ?2
          WHERE run = ?1 AND state = 'waiting' AND kind = 'background' AND expires_at_ms > ?2 RETURNING {COLUMNS}"
     ))?;
     let mut lost = Vec::new();
     for run in runs {
-        for row in statement.query_map(params![run, signed(now_ms)], columns)? {
-            lost.push(piece(row?, now_ms)?);
+        let mut rows = statement.query(params![run, signed(now_ms)])?;
+        // To the end, whatever one of them holds: all of them are lost.
+        while let Some(row) = rows.next()? {
+            lost.extend(piece_or_told(row, damage, now_ms));
         }
     }
     lost.sort_by_key(|piece| piece.created_at_ms);

@@ -17,14 +17,6 @@ pub(crate) fn to_json(operation: &'static str, value: &impl serde::Serialize) ->
         .map_err(|error| Refusal::Rule(StoreError::Failed { operation, cause: error.to_string() }))
 }
 
-/// A kept value. The error tells where the text is wrong, not what it says.
-pub(crate) fn from_json<T: serde::de::DeserializeOwned>(operation: &'static str, text: &str) -> Result<T, Refusal> {
-    serde_json::from_str(text).map_err(|error| {
-        let cause = format!("what is kept was changed: it cannot be read from column {} on", error.column());
-        Refusal::Rule(StoreError::Failed { operation, cause })
-    })
-}
-
 pub(crate) fn load_definitions(
     connection: &Connection,
     source: &str,

@@ -14,10 +14,11 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 use toolcrib_engine::StoreError;
 
 use super::{
+    damage::{Damage, lossy, readable, text},
     failure::{Refusal, beside},
     queries::signed,
 };
@@ -167,11 +168,15 @@ fn leads_to(path: &Path, _: &File) -> bool {
 }
 
 /// Runs that were opened and not closed, as far as is written down.
-pub(crate) fn open_runs(connection: &Connection) -> Result<Vec<String>, Refusal> {
-    let mut statement =
-        connection.prepare_cached("SELECT run FROM runs WHERE closed_at_ms IS NULL ORDER BY run LIMIT ?1")?;
-    let runs = statement.query_map([signed(SWEEP as u64)], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    Ok(runs)
+pub(crate) fn open_runs(connection: &Connection, damage: &Damage) -> Result<Vec<String>, Refusal> {
+    let sql = "SELECT run FROM runs WHERE closed_at_ms IS NULL ORDER BY run";
+    readable(connection, sql, [], |row| Ok(name(row, damage, "runs")), SWEEP)
+}
+
+/// The name of a run, which stands first in its row.
+pub(crate) fn name(row: &Row<'_>, damage: &Damage, table: &'static str) -> Option<String> {
+    let told = |cause| damage.tell(table, lossy(row, 0).ok().flatten().unwrap_or_default(), cause);
+    text(row, 0).map_err(told).ok()
 }
 
 pub(crate) fn insert_run(connection: &Connection, run: &str, now_ms: u64) -> Result<(), Refusal> {

@@ -1,5 +1,6 @@
 //! Runs the suite on every store.
 
+use toolcrib_engine::approval::MOST_GRANTS;
 use toolcrib_store::{MemoryStore, SqliteSettings, SqliteStore};
 
 use crate::suite;
@@ -118,6 +119,13 @@ mod long {
     #[tokio::test]
     async fn more_grants_than_the_engine_holds_show() {
         suite::approvals::more_grants_than_the_engine_holds_show(SqliteStore::open_in_memory().unwrap()).await;
+    }
+
+    #[tokio::test]
+    async fn a_refusal_is_never_crowded_out() {
+        suite::approvals::a_refusal_is_never_crowded_out(MemoryStore::new(), 100).await;
+        let store = SqliteStore::open_in_memory().unwrap();
+        suite::approvals::a_refusal_is_never_crowded_out(store, MOST_GRANTS + 1).await;
     }
 }
 

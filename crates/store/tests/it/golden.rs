@@ -162,6 +162,14 @@ async fn a_file_of_version_3_reads_as_it_was_written_and_is_brought_up_to_date()
     }
 }
 
+#[tokio::test]
+async fn a_file_of_version_5_reads_as_it_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = restored(folder.path(), include_str!("../data/store-v5.sql"));
+    holds_version_2(&store, RESULT_5).await;
+    holds_version_3(&store).await;
+}
+
 async fn holds_version_3(store: &SqliteStore) {
     let cases = [
         ("pending", RequestState::Pending),
@@ -176,6 +184,8 @@ async fn holds_version_3(store: &SqliteStore) {
         assert_eq!(stored.request, ApprovalRequest { expires_at_ms, ..request(id) });
     }
     assert_eq!(store.grants(Some("t"), 10, 3_000).await.unwrap(), [grant("g", Some(2))]);
+    let given = grant("g", Some(2));
+    assert_eq!(store.grants_for(&given.principal, &given.tool, 3_000).await.unwrap(), [given]);
     let kept = store.records(everything()).await.unwrap();
     let anchor = store.anchor().await.unwrap();
     assert_eq!(anchor.0, 2);
@@ -224,6 +234,7 @@ async fn records_of_the_first_version_still_give_the_same_chain() {
     }
 }
 
-/// Handles of the kept result in the two dumps.
+/// Handles of the kept result in the dumps.
 const RESULT_2: &str = "411i405boshj4o1fg45o9dbip8";
 const RESULT_3: &str = "q06b3dc4ug9g864663lc55gku1";
+const RESULT_5: &str = "j1qfnvcfm1dbirhe1mnmn39m6t";

@@ -4,6 +4,7 @@
 
 mod calls;
 mod conformance;
+mod damage;
 mod golden;
 mod kill;
 mod kill_calls;

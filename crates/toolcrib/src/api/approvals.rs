@@ -47,6 +47,7 @@ pub(super) async fn answer(api: &Api, caller: &ApiCaller, id: String, verdict: V
             AnswerOutcome::Unknown => Err(unknown("request")),
         },
         Err(AnswerError::Store(error)) => Err(store(error)),
+        Err(error @ AnswerError::OwnCall { .. }) => Err(own_call(error)),
         Err(error) => Err(Problem::new(Code::NotOffered, error.to_string())),
     }
 }
@@ -59,12 +60,19 @@ pub(super) async fn grants(api: &Api, caller: &ApiCaller) -> Result<Grants, Prob
 
 pub(super) async fn revoke(api: &Api, caller: &ApiCaller, id: String) -> Result<Revoked, Problem> {
     let (engine, by, approvals) = (&api.world.engine, api.responder(caller), api.open_approvals()?);
-    let grants = approvals.grants(by.tenant.as_deref(), usize::MAX, now_ms()).await.map_err(store)?;
-    let grant = grants.iter().find(|grant| grant.id == id);
-    let record = grant.and_then(|grant| evidence::of_run(engine, evidence::revoked(grant, &by.by)));
+    let grant = approvals.grant(&id, by.tenant.as_deref(), now_ms()).await.map_err(store)?;
+    if let Some(refusal) = grant.as_ref().filter(|grant| !grant.allow) {
+        approvals.not_their_own(&by, &refusal.principal).map_err(own_call)?;
+    }
+    let record = grant.and_then(|grant| evidence::of_run(engine, evidence::revoked(&grant, &by.by)));
     if !approvals.revoke_on_record(&id, &by, record.clone(), now_ms()).await.map_err(store)? {
         return Err(unknown("grant"));
     }
     evidence::tell(engine, record.as_ref());
     Ok(Revoked { revoked: true })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "as map_err gives it")]
+fn own_call(error: AnswerError) -> Problem {
+    Problem::new(Code::OwnCall, error.to_string())
 }

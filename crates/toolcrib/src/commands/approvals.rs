@@ -7,18 +7,22 @@ use serde_json::json;
 use toolcrib_core::ToolResult;
 use toolcrib_engine::{
     approval::{
-        Answer, AnswerOutcome, Approvals, Grant, Reach, RequestFilter, RequestState, Responder, StoredRequest, visible,
+        Answer, AnswerOutcome, Approvals, Grant, MOST_GRANTS, Reach, RequestFilter, RequestState, Responder,
+        StoredRequest, visible,
     },
     pending::{PendingSettings, PendingWork},
 };
 
+use super::damage;
 use crate::{
     args::{ApprovalsAction, ApprovalsArgs, ReachArg},
     asker,
     callers::now_ms,
-    evidence::{self, reach_word},
+    evidence,
     exit::Exit,
-    print, settings, stores, world,
+    print, settings,
+    stores::{self, Stores},
+    world,
 };
 
 /// Most requests and grants that are listed.
@@ -31,6 +35,13 @@ pub(crate) async fn run(args: ApprovalsArgs) -> anyhow::Result<Exit> {
     let stores = stores::open_existing(&loaded.config)?;
     let approvals = Approvals::new(stores.approvals.clone(), settings::approvals(&loaded.config, true));
     let desk = Desk { approvals, on_record: loaded.config.audit.enabled, me: Responder::owner("terminal") };
+    let damage = stores.damage.clone();
+    let exit = act(args, &desk, stores).await?;
+    damage::note(damage.as_ref());
+    Ok(exit)
+}
+
+async fn act(args: ApprovalsArgs, desk: &Desk, stores: Stores) -> anyhow::Result<Exit> {
     let approvals = &desk.approvals;
     let json = args.json;
     match args.action.unwrap_or(ApprovalsAction::List { all: false }) {
@@ -126,7 +137,7 @@ fn show(stored: &StoredRequest, json: bool) -> anyhow::Result<Exit> {
     print::line(format!("arguments: {}", visible(&request.arguments)));
     print::line(format!("risk:      {}; asked because {}", request.risk.word(), visible(&request.reason)));
     print::line(format!("for:       {}", visible(who)));
-    let reaches: Vec<&str> = request.offers.iter().map(|reach| reach_word(*reach)).collect();
+    let reaches: Vec<&str> = request.offers.iter().map(|reach| reach.word()).collect();
     print::line(format!("--for:     {}", reaches.join(", ")));
     for (index, pattern) in request.patterns.iter().enumerate() {
         print::line(format!("--pattern {}: {}", index + 1, asker::in_words(pattern)));
@@ -194,15 +205,7 @@ impl Desk {
     }
 
     async fn revoke(&self, id: &str, json: bool) -> anyhow::Result<Exit> {
-        let found = self.approvals.grants(None, LIMIT, now_ms()).await?;
-        // As short as a request's: see `find`.
-        let fits = |grant: &&Grant| grant.id == id || (id.len() >= 4 && grant.id.starts_with(id));
-        let matching: Vec<&Grant> = found.iter().filter(fits).collect();
-        let grant = match matching.as_slice() {
-            [grant] => grant,
-            [] => bail!("no grant in force has the handle '{id}'"),
-            _ => bail!("several grants begin with '{id}'; write more of the handle"),
-        };
+        let grant = &self.grant(id).await?;
         let record = self.on_record.then(|| evidence::revoked(grant, &self.me.by));
         let revoked = self.approvals.revoke_on_record(&grant.id, &self.me, record, now_ms()).await?;
         if json {
@@ -212,10 +215,30 @@ impl Desk {
         }
         Ok(if revoked { Exit::Done } else { Exit::Failed })
     }
+
+    /// The grant with this handle, however many there are, or the one of those listed whose handle begins like this.
+    async fn grant(&self, id: &str) -> anyhow::Result<Grant> {
+        if let Some(grant) = self.approvals.grant(id, None, now_ms()).await? {
+            return Ok(grant);
+        }
+        let mut found = self.approvals.grants(None, MOST_GRANTS, now_ms()).await?;
+        // As short as a request's: see `find`.
+        found.retain(|grant| id.len() >= 4 && grant.id.starts_with(id));
+        match found.len() {
+            0 => bail!("no grant in force has the handle '{id}'"),
+            1 => Ok(found.remove(0)),
+            _ => bail!("several grants begin with '{id}'; write more of the handle"),
+        }
+    }
 }
 
 async fn grants(approvals: &Approvals, json: bool) -> anyhow::Result<Exit> {
-    let found = approvals.grants(None, LIMIT, now_ms()).await?;
+    // One more than is listed tells whether that is all of them; those that forbid come first.
+    let mut found = approvals.grants(None, LIMIT + 1, now_ms()).await?;
+    if found.len() > LIMIT {
+        found.truncate(LIMIT);
+        print::note(format!("only the first {LIMIT} are listed, those that forbid before those that allow"));
+    }
     if json {
         print::json(&found)?;
         return Ok(Exit::Done);
@@ -228,7 +251,7 @@ async fn grants(approvals: &Approvals, json: bool) -> anyhow::Result<Exit> {
         vec![
             grant.id.clone(),
             if grant.allow { "allow" } else { "never" }.to_owned(),
-            reach_word(grant.reach).to_owned(),
+            grant.reach.word().to_owned(),
             grant.tool.clone(),
             asker::in_words(&grant.pattern),
             grant.principal.user.clone().unwrap_or_else(|| "-".to_owned()),

@@ -15,6 +15,7 @@ use toolcrib_engine::{
     journal::{self, JournalFilter, JournalStore, StoredRecord, verify},
 };
 
+use super::damage;
 use crate::{args::AuditArgs, exit::Exit, print, stores, world};
 
 /// How often new records are looked for.
@@ -28,15 +29,17 @@ pub(crate) async fn run(args: AuditArgs) -> anyhow::Result<Exit> {
         return check(journal, args.json).await;
     }
     let filter = filter(&args)?;
-    if let Some(path) = &args.export {
-        return export(journal, filter, path).await;
-    }
-    let last = JournalFilter { newest: true, limit: args.limit, ..filter };
-    if args.follow {
-        return follow(journal, last, args.json).await;
-    }
-    show(&journal.records(last).await?, args.json)?;
-    Ok(Exit::Done)
+    let last = JournalFilter { newest: true, limit: args.limit, ..filter.clone() };
+    let exit = match &args.export {
+        Some(path) => export(journal, filter, path).await?,
+        None if args.follow => follow(journal, last, args.json).await?,
+        None => {
+            show(&journal.records(last).await?, args.json)?;
+            Exit::Done
+        }
+    };
+    damage::note(stores.damage.as_ref());
+    Ok(exit)
 }
 
 fn filter(args: &AuditArgs) -> anyhow::Result<JournalFilter> {

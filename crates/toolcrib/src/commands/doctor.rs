@@ -14,6 +14,7 @@ use toolcrib_core::{
 use toolcrib_engine::PermissionSettings;
 use toolcrib_mcp::upstream::UpstreamReport;
 
+use super::damage;
 use crate::{args::LookArgs, exit::Exit, print, world::World};
 
 #[derive(Serialize)]
@@ -57,6 +58,14 @@ pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
     }
     for text in &world.store.findings {
         find("warning", "store".to_owned(), text.clone());
+    }
+    match world.damage().look_for_damage().await {
+        Ok(tables) => {
+            for table in &tables {
+                find("warning", format!("store, {}", table.table), damage::finding(table));
+            }
+        }
+        Err(error) => find("error", "store".to_owned(), format!("it cannot be looked through: {error}")),
     }
     for (source, entry) in catalog.sources() {
         match &entry.state {

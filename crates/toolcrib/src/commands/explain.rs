@@ -50,7 +50,7 @@ pub(crate) async fn run(args: ExplainArgs) -> anyhow::Result<Exit> {
         let view = world.view()?;
         let near = toolcrib_core::bridge::suggest(&args.name, view.set.names());
         let near = if near.is_empty() { String::new() } else { format!(" Closest names: {}.", near.join(", ")) };
-        print::note(format!("No source offers a tool called '{}'.{near}", args.name));
+        print::note(print::clean(&format!("No source offers a tool called '{}'.{near}", args.name)));
         world.warn_about_sources();
     }
     world.stop().await;

@@ -8,7 +8,7 @@ use toolcrib_engine::{
     stats::{Statistics, ToolStats},
 };
 
-use super::audit::since;
+use super::{audit::since, damage};
 use crate::{args::StatsArgs, exit::Exit, print, stores, world};
 
 /// Records read at a time.
@@ -32,6 +32,7 @@ pub(crate) async fn run(args: StatsArgs) -> anyhow::Result<Exit> {
             }
         }
     }
+    damage::note(stores.damage.as_ref());
     let stats = stats.snapshot();
     if args.json {
         let mut value = serde_json::to_value(&stats)?;

@@ -10,13 +10,16 @@ use toolcrib_config::{
 use toolcrib_core::{Source, breaker::BreakerPolicy, redact::Redactor, selector::Groups, shape::ShapeLimits};
 use toolcrib_engine::{
     CallLimits, ResultSettings, Untrusted,
-    admit::{AdmissionSettings, Concurrency, RatePer, RateRule, RepeatSettings},
+    admit::{AdmissionSettings, BreakerRule, Concurrency, ConcurrencyRule, RatePer, RateRule, RepeatSettings},
     approval::ApprovalSettings,
     journal::JournalSettings,
     usage::LearnSettings,
 };
 
 use super::{millis, selectors, size};
+
+#[cfg(test)]
+mod tests;
 
 pub(super) fn admission(loaded: &Loaded, groups: Groups) -> anyhow::Result<AdmissionSettings> {
     let calls = &loaded.config.calls;
@@ -36,15 +39,48 @@ pub(super) fn admission(loaded: &Loaded, groups: Groups) -> anyhow::Result<Admis
             window_ms: rate.window_ms,
         });
     }
+    let source = |name: &str, key: &str| -> anyhow::Result<Source> {
+        let place = || loaded.origins.text(key);
+        name.parse().with_context(|| format!("{}: '{name}' is no source such as mcp:github or builtin", place()))
+    };
+    let (mut breakers, mut source_breakers) = (Vec::new(), BTreeMap::new());
+    for (index, rule) in calls.breakers.iter().enumerate() {
+        let key = format!("calls.breakers[{index}]");
+        match (&rule.tool, &rule.source) {
+            (Some(tool), None) => {
+                let pattern = selectors(std::slice::from_ref(tool), &key, loaded)?;
+                breakers.push(BreakerRule { pattern, policy: breaker(&rule.over(calls.breaker)) });
+            }
+            (None, Some(name)) => {
+                let policy = breaker(&rule.over(calls.source_breaker));
+                source_breakers.entry(source(name, &key)?).or_insert(policy);
+            }
+            _ => anyhow::bail!("{}: write either 'tool' or 'source'", loaded.origins.text(&key)),
+        }
+    }
+    let mut tools = Vec::new();
+    for (index, rule) in calls.concurrency.tools.iter().enumerate() {
+        let pattern =
+            selectors(std::slice::from_ref(&rule.tool), &format!("calls.concurrency.tools[{index}]"), loaded)?;
+        tools.push(ConcurrencyRule { pattern, limit: Some(count(rule.limit)) });
+    }
+    let mut sources = BTreeMap::new();
+    for (name, limit) in &calls.concurrency.sources {
+        sources.insert(source(name, "calls.concurrency.sources")?, Some(count(*limit)));
+    }
     Ok(AdmissionSettings {
         breaker: breaker(&calls.breaker),
         source_breaker: breaker(&calls.source_breaker),
+        breakers,
+        source_breakers,
         rates,
         concurrency: Concurrency {
             tool: calls.concurrency.tool.map(count),
             source: Some(count(calls.concurrency.source)),
             user: calls.concurrency.user.map(count),
             tenant: calls.concurrency.tenant.map(count),
+            tools,
+            sources,
             ..Concurrency::default()
         },
         exclusive: selectors(&calls.exclusive, "calls.exclusive", loaded)?,
@@ -150,6 +186,7 @@ pub(crate) fn approvals(config: &Config, reachable: bool) -> ApprovalSettings {
         session: millis(approvals.session_ms),
         most_pending: size(approvals.most_open),
         prompts_per_minute: count(approvals.per_minute),
+        four_eyes: approvals.four_eyes,
         reachable,
         ..ApprovalSettings::default()
     }

@@ -3,6 +3,7 @@
 
 mod api;
 mod command;
+mod damage;
 mod http;
 mod kept;
 mod matrix;

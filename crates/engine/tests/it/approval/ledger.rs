@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use toolcrib_core::ContentHash;
 use toolcrib_engine::{
-    BoxFuture, StoreError,
+    BoxFuture, Principal, StoreError,
     approval::{
-        AnswerOutcome, ApprovalRequest, ApprovalStore, Grant, Parked, RecordedAnswer, RequestFilter, RequestState,
-        StoredRequest,
+        AnswerOutcome, ApprovalRequest, ApprovalStore, Grant, Parked, Reach, RecordedAnswer, RequestFilter,
+        RequestState, StoredRequest,
     },
     journal::JournalRecord,
 };
@@ -26,6 +26,15 @@ struct State {
     grants: Vec<Grant>,
 }
 
+impl State {
+    /// Those in force, as the trait orders them.
+    fn grants(&self, now_ms: u64) -> Vec<&Grant> {
+        let mut grants: Vec<&Grant> = self.grants.iter().rev().filter(|grant| in_force(grant, now_ms)).collect();
+        grants.sort_by_key(|grant| grant.allow);
+        grants
+    }
+}
+
 impl Default for Ledger {
     fn default() -> Self {
         Self::pausing(|| Box::pin(async {}))
@@ -35,6 +44,13 @@ impl Default for Ledger {
 impl Ledger {
     pub(crate) fn pausing(pause: fn() -> BoxFuture<'static, ()>) -> Self {
         Self { broken: AtomicBool::new(false), pause, state: Mutex::default() }
+    }
+
+    /// Puts grants in, as if other processes had.
+    pub(crate) fn give(&self, grants: impl IntoIterator<Item = Grant>) {
+        let mut state = self.state.lock();
+        state.grants.extend(grants);
+        state.version += 1;
     }
 
     pub(crate) fn requests_made(&self) -> usize {
@@ -148,9 +164,30 @@ impl ApprovalStore for Ledger {
         now_ms: u64,
     ) -> BoxFuture<'a, Result<Vec<Grant>, StoreError>> {
         self.step(move |state| {
-            let all = state.grants.iter().rev().filter(|grant| in_force(grant, now_ms));
-            Ok(all.filter(|grant| tenant.is_none_or(|t| t == grant.principal.tenant)).take(limit).cloned().collect())
+            let wanted = |grant: &&Grant| tenant.is_none_or(|t| t == grant.principal.tenant);
+            Ok(state.grants(now_ms).into_iter().filter(wanted).take(limit).cloned().collect())
         })
+    }
+
+    fn grants_for<'a>(
+        &'a self,
+        principal: &'a Principal,
+        tool: &'a str,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<Vec<Grant>, StoreError>> {
+        self.step(move |state| {
+            let theirs = |grant: &&Grant| {
+                let (owner, session) = (&grant.principal, grant.reach != Reach::Session);
+                grant.tool == tool
+                    && (&owner.tenant, &owner.user) == (&principal.tenant, &principal.user)
+                    && (session || owner.session == principal.session)
+            };
+            Ok(state.grants(now_ms).into_iter().filter(theirs).cloned().collect())
+        })
+    }
+
+    fn grant<'a>(&'a self, id: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Option<Grant>, StoreError>> {
+        self.step(move |state| Ok(state.grants(now_ms).into_iter().find(|grant| grant.id == id).cloned()))
     }
 
     fn take<'a>(&'a self, grant: &'a str, now_ms: u64) -> BoxFuture<'a, Result<bool, StoreError>> {

@@ -69,6 +69,37 @@ fn definitions_of_the_first_schema_are_taken_along() {
 }
 
 #[test]
+fn what_grants_cover_is_taken_from_their_records_and_is_unknown_where_they_cannot_be_read() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    migrate(&mut connection, &MIGRATIONS[..3]).unwrap();
+    let never = r#"{"allow":false,"tool":"mcp:a/b","reach":"always","principal":{"user":"ann","session":"s"}}"#;
+    let cases: &[(&str, Option<u32>, (Option<bool>, &[&str]))] = &[
+        (never, None, (Some(false), &["mcp:a/b", "ann"])),
+        (&never.replace("always", "session"), None, (Some(false), &["mcp:a/b", "ann", "s"])),
+        (&never.replace("false", "true"), Some(1), (Some(true), &["mcp:a/b", "ann"])),
+        (&never.replace("\"ann\"", "null"), None, (Some(false), &["mcp:a/b"])),
+        ("not JSON", None, (None, &[])),
+        ("not JSON", Some(1), (Some(true), &[])),
+        ("[]", None, (None, &[])),
+        (r#"{"allow":"no","tool":7,"principal":"x"}"#, None, (None, &[])),
+    ];
+    for (record, uses, _) in cases {
+        let sql = "INSERT INTO grants (grant_id, tenant, uses_left, created_at_ms, record)
+                   VALUES (hex(randomblob(8)), '', ?1, 1, ?2)";
+        connection.execute(sql, rusqlite::params![uses, record]).unwrap();
+    }
+    migrate(&mut connection, MIGRATIONS).unwrap();
+    let mut statement = connection.prepare("SELECT allow, tool, user, session FROM grants ORDER BY id").unwrap();
+    let mut rows = statement.query([]).unwrap();
+    for (record, _, (allow, texts)) in cases {
+        let row = rows.next().unwrap().unwrap();
+        let found: Vec<String> = (1..4).filter_map(|place| row.get::<_, Option<String>>(place).unwrap()).collect();
+        assert_eq!(row.get::<_, Option<bool>>(0).unwrap(), *allow, "{record}");
+        assert_eq!(found, *texts, "{record}");
+    }
+}
+
+#[test]
 fn released_steps_are_numbered_without_gaps() {
     let versions: Vec<u32> = MIGRATIONS.iter().map(|migration| migration.version).collect();
     assert_eq!(versions, (1..=versions.len() as u32).collect::<Vec<_>>());

@@ -3,9 +3,10 @@
 
 use toolcrib_core::ContentHash;
 use toolcrib_engine::{
-    StoreError,
+    Principal, StoreError,
     approval::{
-        AnswerOutcome, ApprovalRequest, MOST_GRANTS, Parked, RecordedAnswer, RequestFilter, RequestState, StoredRequest,
+        AnswerOutcome, ApprovalRequest, Grant, MOST_GRANTS, Parked, Reach, RecordedAnswer, RequestFilter, RequestState,
+        StoredRequest,
     },
     journal::{JournalRecord, Kind},
 };
@@ -180,6 +181,56 @@ pub(crate) async fn more_grants_than_the_engine_holds_show(store: impl Store) {
     }
     assert_eq!(store.grants(None, MOST_GRANTS, 2_000).await.unwrap().len(), MOST_GRANTS);
     assert_eq!(store.grants(None, MOST_GRANTS + 1, 2_000).await.unwrap().len(), MOST_GRANTS + 1);
+}
+
+/// However many approvals come after it, and whatever the limit, a refusal is there.
+pub(crate) async fn a_refusal_is_never_crowded_out(store: impl Store, approvals: usize) {
+    let refusal = |id: &str, change: fn(&mut Grant)| {
+        let mut refusal = Grant { allow: false, reach: Reach::Always, ..grant(id, None) };
+        change(&mut refusal);
+        refusal
+    };
+    for one in [
+        refusal("never", |_| {}),
+        refusal("bob", |g| g.principal.user = Some("bob".to_owned())),
+        refusal("nobody", |g| g.principal.user = None),
+        refusal("elsewhere", |g| g.principal.tenant = "u".to_owned()),
+        refusal("other tool", |g| g.tool = "mcp:files/read".to_owned()),
+        refusal("this session", |g| (g.reach, g.principal.session) = (Reach::Session, Some("one".to_owned()))),
+    ] {
+        give(&store, one).await;
+    }
+    for number in 0..approvals {
+        give(&store, Grant { created_at_ms: 1_500, ..grant(&number.to_string(), None) }).await;
+    }
+    let listed = store.grants(None, 6, 2_000).await.unwrap();
+    assert!(listed.len() == 6 && listed.iter().all(|grant| !grant.allow), "{listed:?}");
+    assert_eq!(store.grants(Some("u"), 1, 2_000).await.unwrap()[0].id, "elsewhere");
+    let who = |tenant: &str, user: &str, session: &str| Principal {
+        session: (!session.is_empty()).then(|| session.to_owned()),
+        ..principal(tenant, user)
+    };
+    let (write, read) = ("mcp:files/write/deep", "mcp:files/read");
+    let cases: &[(Principal, &str, &[&str])] = &[
+        (who("t", "ann", "two"), write, &["never"]),
+        (who("t", "ann", ""), write, &["never"]),
+        (who("t", "ann", "one"), write, &["this session", "never"]),
+        (who("t", "ann", "one"), read, &["other tool"]),
+        (who("t", "bob", "one"), write, &["bob"]),
+        (who("t", "", "one"), write, &["nobody"]),
+        (who("u", "ann", "one"), write, &["elsewhere"]),
+        (who("u", "bob", "one"), write, &[]),
+        (who("t", "ann", "one"), "mcp:files/write", &[]),
+    ];
+    for (principal, tool, expected) in cases {
+        let found = store.grants_for(principal, tool, 2_000).await.unwrap();
+        let refusing: Vec<_> = found.iter().take_while(|grant| !grant.allow).map(|grant| grant.id.as_str()).collect();
+        assert_eq!(refusing, *expected, "{principal:?} {tool}");
+        assert!(found.len() <= MOST_GRANTS && found.iter().skip(refusing.len()).all(|grant| grant.allow));
+    }
+    assert_eq!(store.grant("never", 2_000).await.unwrap().map(|grant| grant.allow), Some(false));
+    assert!(store.revoke("never", None, 2_000).await.unwrap());
+    assert_eq!(store.grant("never", 2_000).await.unwrap(), None);
 }
 
 async fn give(store: &impl Store, given: toolcrib_engine::approval::Grant) {

@@ -55,7 +55,17 @@ fn approved_once_it_runs_once() {
     assert_eq!(api.call("note", arguments).status, 403);
 
     // What was not offered cannot be granted, and does not settle the question.
-    assert_eq!(error_code(&api.answer(&id, r#"{"answer":"approve","reach":"session"}"#)), "not_offered");
+    let refused = api.answer(&id, r#"{"answer":"approve","reach":"session"}"#);
+    assert_eq!(error_code(&refused), "not_offered");
+    assert!(refused.body.contains("the reach 'session'; it offers once"), "{refused:?}");
+    for unread in [
+        r#"{"answer":"approve","reach":"once","patern":{"kind":"any"}}"#,
+        r#"{"answer":"deny","reach":"always","pattern":{"kind":"any"}}"#,
+        r#"{"answer":"deny","reach":"once","note":"no"}"#,
+    ] {
+        let refused = api.answer(&id, unread);
+        assert_eq!((refused.status, error_code(&refused).as_str()), (400, "not_read"), "{unread}");
+    }
     let wider = r#"{"answer":"approve","reach":"once","pattern":{"kind":"any"}}"#;
     assert_eq!(api.answer(&id, wider).status, 422);
     assert_eq!(api.waiting(), id);
@@ -107,6 +117,36 @@ fn granted_always_until_it_is_revoked() {
     });
     for kind in ["asked", "answered", "grant"] {
         assert!(told.iter().any(|record| record["kind"] == kind), "{kind}: {told:#?}");
+    }
+}
+
+#[test]
+fn who_called_cannot_approve_where_two_are_needed() {
+    let call = |api: &Api, key: &str| {
+        api.operator("POST", "/v1/call", &super::body("note", &format!(r#"{{"key":"{key}"}}"#), ""))
+    };
+    for (config, status) in [("", 200), ("approvals.four_eyes = false", 200), ("approvals.four_eyes = true", 403)] {
+        let api = Api::start(&format!("{CONFIG}\n{config}"));
+        assert_eq!(call(&api, "own").status, 403);
+        let own = api.waiting();
+        let answered = api.answer(&own, ONCE);
+        assert_eq!(answered.status, status, "{config}: {answered:?}");
+        if status == 403 {
+            assert_eq!(error_code(&answered), "own_call");
+            assert!(answered.body.contains("approvals.four_eyes"), "{answered:?}");
+            assert_eq!(api.waiting(), own, "it stands for somebody else");
+            assert_eq!(call(&api, "own").status, 403);
+            assert_eq!(api.scene.executions("own"), 0);
+            // Whoever called may take it back, for good, but not undo that.
+            let denied = api.answer(&own, r#"{"answer":"deny","reach":"always"}"#);
+            let grant = denied.json()["grant"]["id"].as_str().unwrap().to_owned();
+            let kept = api.operator("DELETE", &format!("/v1/grants/{grant}"), "");
+            assert_eq!((kept.status, error_code(&kept).as_str()), (403, "own_call"));
+        }
+        // Somebody else's call.
+        assert_eq!(api.call("note", r#"{"key":"ann"}"#).status, 403);
+        assert_eq!(api.answer(&api.waiting(), ONCE).status, 200, "{config}");
+        assert_eq!(api.call("note", r#"{"key":"ann"}"#).status, 200);
     }
 }
 

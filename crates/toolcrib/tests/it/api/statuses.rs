@@ -89,6 +89,7 @@ fn requests_that_cannot_be_taken() {
         r#"{"name":"up__look_http","arguments":{},"arguments":{}}"#,
         r#"{"name":"up__look_http","argument":{}}"#,
         r#"{"name":"up__look_http","timeout_ms":-1}"#,
+        r#"{"name":"up__look_http","timeout_ms":0}"#,
         r#"{"name":"up__look_http","session":""}"#,
         r#"{"name":"up__look_http","idempotency_key":""}"#,
         &format!(r#"{{"name":"up__look_http","scope":{{"agent":"{long}"}}}}"#),
