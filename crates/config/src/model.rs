@@ -26,8 +26,8 @@ pub use calls::{
 pub use disclosure::{DisclosureConfig, Ranker};
 pub use gateway::{GatewayConfig, KeyScope, NamedKey, StoreConfig, SyncMode};
 pub use limits::{LimitsConfig, RedactMode, ResultsConfig, UntrustedMark};
-pub use payloads::{CacheMark, HostedCalls, LoadingMode, ModelConfig, ModelTokens, PayloadsConfig};
 pub use names::{ConflictRule, MergeConfig, NamesConfig, PrefixRule};
+pub use payloads::{CacheMark, HostedCalls, LoadingMode, ModelConfig, ModelTokens, PayloadsConfig};
 pub use permissions::{
     ApprovalsConfig, ConditionConfig, ConditionOp, EffectWord, HostsConfig, PermissionsConfig, RiskConfig, RiskWord,
     RoleConfig, RuleAction, RuleConfig, TrustLevel,

@@ -19,7 +19,9 @@ pub mod lexical;
 mod topk;
 
 pub use document::{Document, Parameter};
-pub use lexical::{Corpus, Evidence, Explanation, Field, Lexical, Match, NameMatch, Options, Part, Parts, Shelf, stems};
+pub use lexical::{
+    Corpus, Evidence, Explanation, Field, Lexical, Match, NameMatch, Options, Part, Parts, Shelf, stems,
+};
 
 /// Most characters of a query that are read; the rest is ignored.
 pub const MAX_QUERY_CHARS: usize = 2_000;

@@ -7,8 +7,7 @@ use std::{path::PathBuf, sync::Arc};
 use toolcrib_config::{Config, Process, model::SyncMode};
 use toolcrib_engine::{
     DefinitionStore, ExperienceStore, KeyValueStore, ResultStore, approval::ApprovalStore, damage::DamageReport,
-    journal::JournalStore,
-    pending::PendingStore, store_tools::EntryStore,
+    journal::JournalStore, pending::PendingStore, store_tools::EntryStore,
 };
 use toolcrib_store::{MemoryStore, SqliteSettings, SqliteStore, SyncLevel};
 

@@ -349,7 +349,7 @@ fn tools_that_are_not_served_are_errors() {
     assert_eq!(codes(&refused), [("quarantined", "")]);
     assert_eq!(refused.findings[0].tool, "mcp:s/bad");
     let id: ToolId = "mcp:s/a".parse().unwrap();
-    let loser = NameLoser { id, name: "s__a".into(), winner: Some("builtin/s__a".parse().unwrap()) };
+    let loser = NameLoser { id, name: "s__a".into(), position: 0, winner: Some("builtin/s__a".parse().unwrap()) };
     let lost = lint(&Input { losers: vec![&loser], ..Input::default() });
     assert_eq!(
         (codes(&lost), lost.findings[0].message.as_str()),

@@ -89,9 +89,8 @@ pub(crate) fn optional(row: &Row<'_>, place: usize) -> Result<Option<String>, Ca
 
 /// The value that a row holds as JSON.
 pub(crate) fn parsed<T: serde::de::DeserializeOwned>(row: &Row<'_>, place: usize) -> Result<T, Cause> {
-    let bytes = match row.get_ref(place) {
-        Ok(ValueRef::Text(bytes)) => bytes,
-        Ok(_) | Err(_) => return Err("what should be a text is none".to_owned()),
+    let Ok(ValueRef::Text(bytes)) = row.get_ref(place) else {
+        return Err("what should be a text is none".to_owned());
     };
     // What stands there may be anybody's text, so only its place is told.
     serde_json::from_slice(bytes)

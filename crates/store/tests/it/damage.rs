@@ -108,9 +108,11 @@ async fn a_damaged_grant_allows_nothing_and_still_forbids_what_it_forbade() {
     }
 }
 
+type Case<'a> = (&'a str, &'a str, &'a [(&'a str, bool)]);
+
 #[tokio::test]
 async fn a_grant_that_says_something_else_than_it_is_found_by_counts_as_the_stricter_of_the_two() {
-    let cases: [(&str, &str, &[(&str, bool)]); 6] = [
+    let cases: [Case<'_>; 6] = [
         ("allow = 0", "allow", &[("allow", false)]),
         ("allow = 1", "never", &[("never", false)]),
         ("tool = 'mcp:files/read'", "allow", &[]),
@@ -208,7 +210,7 @@ async fn damaged_records_are_left_out_and_as_many_as_are_wanted_are_read_all_the
     for rubbish in RUBBISH {
         let damaged = Damaged::new();
         let store = &damaged.store;
-        store.append(vec![JournalRecord::new(Kind::Breaker, 1, "r"); 9]).await.unwrap();
+        store.append(vec![JournalRecord::new(Kind::Breaker, 1, "r").into(); 9]).await.unwrap();
         damaged.run(&format!("UPDATE journal SET record = {rubbish} WHERE seq IN (1, 4, 5, 6, 9)"));
         let cases: [(u64, bool, usize, &[u64]); 6] = [
             (0, false, 10, &[2, 3, 7, 8]),
@@ -233,7 +235,7 @@ async fn damaged_records_are_left_out_and_as_many_as_are_wanted_are_read_all_the
 async fn calls_of_a_dead_process(path: &Path) {
     let store = SqliteStore::open(path).unwrap().0;
     for call in 1..=3 {
-        store.begin(intent("dead", call), Some(claim(&call.to_string())), 1).await.unwrap();
+        store.begin(intent("dead", call).into(), Some(claim(&call.to_string())), 1).await.unwrap();
     }
 }
 
@@ -274,7 +276,7 @@ async fn an_open_intent_that_cannot_be_read_is_closed_as_unknown_with_all_the_ot
         let named = recovered[1].detail.as_deref().unwrap().contains("record 2");
         assert!(named && !recovered[0].detail.as_deref().unwrap().contains("record 1"), "{recovered:?}");
         for call in 1..=3 {
-            let again = store.begin(intent("later", call), Some(claim(&call.to_string())), 2).await.unwrap();
+            let again = store.begin(intent("later", call).into(), Some(claim(&call.to_string())), 2).await.unwrap();
             let Begun::Duplicate(earlier) = again else { panic!("the key is taken") };
             assert_eq!(earlier.outcome, unknown, "{sql}");
         }
@@ -297,14 +299,14 @@ fn row(path: &Path) -> Option<Vec<u8>> {
 async fn a_key_whose_end_cannot_be_read_is_taken_with_an_unknown_end() {
     let damaged = Damaged::new();
     let store = &damaged.store;
-    store.begin(intent("r", 1), Some(claim("k")), 1).await.unwrap();
-    store.finish(outcome("r", 1, Outcome::Ok), Some(crate::samples::kept("k", Some("{}")))).await.unwrap();
+    store.begin(intent("r", 1).into(), Some(claim("k")), 1).await.unwrap();
+    store.finish(outcome("r", 1, Outcome::Ok).into(), Some(crate::samples::kept("k", Some("{}")))).await.unwrap();
     damaged.run("UPDATE claims SET outcome = 'x', result = CAST(x'ff' AS TEXT)");
-    let Begun::Duplicate(earlier) = store.begin(intent("r", 2), Some(claim("k")), 1).await.unwrap() else {
+    let Begun::Duplicate(earlier) = store.begin(intent("r", 2).into(), Some(claim("k")), 1).await.unwrap() else {
         panic!("the key is taken")
     };
     assert_eq!((earlier.outcome, earlier.result), (Some(Outcome::Unknown), None));
     // A damaged record of the call keeps no other write from being made.
     damaged.run("UPDATE journal SET record = 'x'");
-    store.append(vec![outcome("r", 1, Outcome::Ok), outcome("r", 3, Outcome::Ok)]).await.unwrap();
+    store.append(vec![outcome("r", 1, Outcome::Ok).into(), outcome("r", 3, Outcome::Ok).into()]).await.unwrap();
 }

@@ -161,8 +161,7 @@ pub(crate) async fn payload(
     if let Some(incomplete) = &prepared.view.set.incomplete {
         return Err(Unassembled::Incomplete(incomplete.clone()));
     }
-    let assembled =
-        assembled(&prepared.view, target, prepared.model.as_ref(), &prepared.payload, None, Vec::new());
+    let assembled = assembled(&prepared.view, target, prepared.model.as_ref(), &prepared.payload, None, Vec::new());
     serde_json::to_value(assembled).map_err(|error| Unassembled::Broken(error.into()))
 }
 

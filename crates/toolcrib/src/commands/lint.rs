@@ -78,7 +78,7 @@ fn look(view: &View, catalog: &Catalog, targets: Vec<Target>) -> Report {
     let tools = set.name_map().iter().zip(set.tools());
     let hidden = |source: &Source| !view.knows(source);
     lint(&Input {
-        tools: tools.map(|((exposed, id), tool)| Subject { id, exposed, definition: &**tool.definition() }).collect(),
+        tools: tools.map(|((exposed, id), tool)| Subject { id, exposed, definition: tool.definition() }).collect(),
         instructions: catalog
             .sources()
             .iter()

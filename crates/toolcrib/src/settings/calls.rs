@@ -91,7 +91,6 @@ pub(super) fn admission(loaded: &Loaded, groups: Groups) -> anyhow::Result<Admis
             ..RepeatSettings::default()
         },
         groups,
-        ..AdmissionSettings::default()
     })
 }
 

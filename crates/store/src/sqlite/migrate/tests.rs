@@ -68,12 +68,15 @@ fn definitions_of_the_first_schema_are_taken_along() {
     assert_eq!((known.tools.len(), known.instructions.as_deref(), known.fetched_at_ms), (1, Some("read me"), 7));
 }
 
+/// A record, the uses it has left, and what is held of it then: whether it allows, and the names that it is found by.
+type Case<'a> = (&'a str, Option<u32>, (Option<bool>, &'a [&'a str]));
+
 #[test]
 fn what_grants_cover_is_taken_from_their_records_and_is_unknown_where_they_cannot_be_read() {
     let mut connection = Connection::open_in_memory().unwrap();
     migrate(&mut connection, &MIGRATIONS[..3]).unwrap();
     let never = r#"{"allow":false,"tool":"mcp:a/b","reach":"always","principal":{"user":"ann","session":"s"}}"#;
-    let cases: &[(&str, Option<u32>, (Option<bool>, &[&str]))] = &[
+    let cases: &[Case<'_>] = &[
         (never, None, (Some(false), &["mcp:a/b", "ann"])),
         (&never.replace("always", "session"), None, (Some(false), &["mcp:a/b", "ann", "s"])),
         (&never.replace("false", "true"), Some(1), (Some(true), &["mcp:a/b", "ann"])),

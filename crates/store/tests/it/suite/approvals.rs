@@ -194,8 +194,8 @@ pub(crate) async fn a_refusal_is_never_crowded_out(store: impl Store, approvals:
         refusal("never", |_| {}),
         refusal("bob", |g| g.principal.user = Some("bob".to_owned())),
         refusal("nobody", |g| g.principal.user = None),
-        refusal("elsewhere", |g| g.principal.tenant = "u".to_owned()),
-        refusal("other tool", |g| g.tool = "mcp:files/read".to_owned()),
+        refusal("elsewhere", |g| "u".clone_into(&mut g.principal.tenant)),
+        refusal("other tool", |g| "mcp:files/read".clone_into(&mut g.tool)),
         refusal("this session", |g| (g.reach, g.principal.session) = (Reach::Session, Some("one".to_owned()))),
     ] {
         give(&store, one).await;
