@@ -403,7 +403,13 @@ fn page(
     values.push(signed(limit as u64).into());
     let order = if filter.newest { "DESC" } else { "ASC" };
     // Whoever reads from one place on looks at every record anyway.
-    let searches = *filter != JournalFilter { after: filter.after, limit: filter.limit, ..JournalFilter::default() };
+    let searches = *filter
+        != JournalFilter {
+            after: filter.after,
+            limit: filter.limit,
+            newest: filter.newest,
+            ..JournalFilter::default()
+        };
     let conditions = conditions.join(" AND ");
     // A search reads the index, which has all that is searched by, and then only the records that are wanted; unless there
     // are few of them, as for somebody who follows.

@@ -162,14 +162,6 @@ async fn a_file_of_version_3_reads_as_it_was_written_and_is_brought_up_to_date()
     }
 }
 
-#[tokio::test]
-async fn a_file_of_version_5_reads_as_it_was_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = restored(folder.path(), include_str!("../data/store-v5.sql"));
-    holds_version_2(&store, RESULT_5).await;
-    holds_version_3(&store).await;
-}
-
 async fn holds_version_3(store: &SqliteStore) {
     let cases = [
         ("pending", RequestState::Pending),
@@ -237,4 +229,3 @@ async fn records_of_the_first_version_still_give_the_same_chain() {
 /// Handles of the kept result in the dumps.
 const RESULT_2: &str = "411i405boshj4o1fg45o9dbip8";
 const RESULT_3: &str = "q06b3dc4ug9g864663lc55gku1";
-const RESULT_5: &str = "j1qfnvcfm1dbirhe1mnmn39m6t";

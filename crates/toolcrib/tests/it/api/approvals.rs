@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ANN, Api, BOB, error_code};
+use super::{ANN, Api, BOB, OPERATOR, error_code};
 use crate::http::Answer;
 
 const CONFIG: &str = "permissions.ask = ['mcp:up/note_*']\napprovals.per_minute = 1000";
@@ -122,9 +122,7 @@ fn granted_always_until_it_is_revoked() {
 
 #[test]
 fn who_called_cannot_approve_where_two_are_needed() {
-    let call = |api: &Api, key: &str| {
-        api.operator("POST", "/v1/call", &super::body("note", &format!(r#"{{"key":"{key}"}}"#), ""))
-    };
+    let call = |api: &Api, key: &str| api.call_as(OPERATOR, "note", &format!(r#"{{"key":"{key}"}}"#), "");
     for (config, status) in [("", 200), ("approvals.four_eyes = false", 200), ("approvals.four_eyes = true", 403)] {
         let api = Api::start(&format!("{CONFIG}\n{config}"));
         assert_eq!(call(&api, "own").status, 403);
