@@ -37,7 +37,7 @@ fn told(answer: &Answer) -> Vec<(u64, String, String)> {
 
 #[test]
 fn each_call_of_a_batch_has_its_own_outcome_in_its_own_place() {
-    let api = Api::start("permissions.deny = ['mcp:up/shell_*']");
+    let api = Api::start("permissions.deny = ['mcp:up/shell_*']\npolicy.show_denied = true");
     let none = json!({});
     let answer = batch(
         &api,
