@@ -23,7 +23,7 @@ from .servers import ServerEntry, fixture, real_servers, write_config
 from .session import Reply, Session, open_http
 
 MIB = 1024 * 1024
-MOST_MEMORY = 300 * MIB
+MOST_MEMORY = 400 * MIB
 # The first tools/list, counted from the start of the process, while a server needs twenty seconds.
 FIRST_LIST = 2.0
 
