@@ -1,7 +1,7 @@
 //! The pure part of toolcrib: what a tool is, who may see it, what it is called, how it is shown and found.
 //!
 //! Nothing here touches a file, a socket, a clock or an async runtime: every function maps values to values, so the
-//! same input always gives the same bytes (invariants 3 and 9 of `ARCHITECTURE.md`).
+//! same input always gives the same bytes (invariants 3 and 8 of `ARCHITECTURE.md`).
 
 pub mod args;
 pub mod assemble;

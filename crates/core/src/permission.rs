@@ -25,6 +25,7 @@ pub use condition::{Condition, ConditionError, Operator};
 pub use host::{HostRule, HostRuleError, UrlArguments, collect_urls};
 pub use path::{PathArguments, Place, RealPaths, collect_paths, is_within, normalise};
 pub use pattern::{PatternError, ToolPattern};
+pub(crate) use risk::is_builtin;
 pub use risk::{Assessment, Effect, Risk, RiskRule, classify, dangerous};
 pub use rule::{Bearing, Rule, RuleMatch, RuleSet, Subject};
 

@@ -170,9 +170,6 @@ async fn stages(
         journal::Opened::Go(opened) => opened,
         journal::Opened::Earlier(result) => return Ok(End::earlier(result)),
     };
-    if !state.mutating && engine.journal().is_some_and(|journal| journal.health().is_err()) {
-        state.say("Note: the record of calls cannot be written at the moment, so this call may be missing from it. Tools that change something do not run until it can.");
-    }
     if !pipeline.is_empty() {
         Box::pin(pipeline.observe_before(&call)).await;
     }

@@ -169,15 +169,23 @@ impl Engine {
     ) -> Result<Option<Judgement>, SelectError> {
         let view = self.view(scope)?;
         let Some(tool) = view.set.tool(exposed) else { return Ok(None) };
-        // Of several that it stands for, the one that the arguments name.
-        let member = view.set.merged(exposed).and_then(|merged| {
-            let named = arguments.get(&merged.argument).and_then(Value::as_str);
-            named.and_then(|name| merged.members.get(name)).or_else(|| merged.members.values().next())
-        });
-        let tool = member.unwrap_or(tool);
+        let mut raw = serde_json::value::to_raw_value(arguments).unwrap_or_default();
+        // Of several that it stands for, the one that the arguments name, with the arguments that it would get; else the
+        // first.
+        let mut chosen = None;
+        if let Some(merged) = view.set.merged(exposed) {
+            match merged.choose(Some(&raw)) {
+                Ok((member, rest)) => {
+                    chosen = Some(member);
+                    raw = rest.unwrap_or_default();
+                }
+                Err(_) => chosen = merged.members.values().next(),
+            }
+        }
+        let tool = chosen.unwrap_or(tool);
+        let arguments = &serde_json::from_str::<Value>(raw.get()).unwrap_or_else(|_| arguments.clone());
         let in_force = self.in_force();
         let assessment = in_force.chain.assess(tool, exposed);
-        let raw = serde_json::value::to_raw_value(arguments).unwrap_or_default();
         let question = Question {
             tool,
             exposed,

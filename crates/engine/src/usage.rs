@@ -1,5 +1,6 @@
 //! What is noted of searches: a record in the journal, from which labelled queries can be made, and, where that is wanted,
-//! a prior learnt from what was called upon them ([`Learner`]). Nothing of it runs on the way of a search or a call.
+//! a prior learnt from what was called upon them ([`Learner`]). Learning runs beside; a search waits at most for
+//! room in the journal's queue.
 
 mod learner;
 mod recent;
@@ -65,8 +66,8 @@ pub(crate) async fn searched(
 }
 
 /// Notes a call that succeeded.
-pub(crate) fn called(engine: &Engine, principal: &Principal, tool: &ToolId) {
+pub(crate) fn called(engine: &Engine, principal: impl FnOnce() -> Principal, tool: &ToolId) {
     if let Some(learner) = engine.learner() {
-        learner.called(principal, &tool.to_string(), now_ms());
+        learner.called(&principal(), &tool.to_string(), now_ms());
     }
 }

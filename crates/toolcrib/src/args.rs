@@ -398,7 +398,10 @@ pub(crate) struct AssembleArgs {
     pub(crate) context_length: Option<u64>,
     /// Instead of the set, print what differs between two: each a file that `assemble --json` wrote, or a scope such as
     /// profile=coding or agent=lead,model=openai/gpt-5 on top of the other flags.
-    #[arg(long, value_names = ["A", "B"], num_args = 2)]
+    #[arg(
+        long, value_names = ["A", "B"], num_args = 2,
+        conflicts_with_all = ["transcript", "previous", "for_task", "budget"]
+    )]
     pub(crate) diff: Vec<String>,
     /// The conversation so far: messages of any provider, as JSON or one a line; - reads them from standard input. Deferred
     /// tools that it shows to be known are appended (docs/conversations.md).

@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
 use toolcrib_config::{
-    Loaded,
-    model::{CacheMark, HostedCalls, LoadingMode},
+    Loaded, Secret,
+    model::{CacheMark, HostedCalls, LoadingMode, ServerConfig},
 };
 use toolcrib_core::{
     Scope, Source, Tool,
@@ -206,6 +206,12 @@ impl<'a> Rendering<'a> {
             if tools.is_empty() {
                 continue;
             }
+            let Some(url) = tellable(config) else {
+                notes.push(format!(
+                    "'{server}' stays here: its address holds a value that a reference inserted, which no provider is told"
+                ));
+                continue;
+            };
             let unasked = tools.iter().filter(|(_, tool)| match calls {
                 HostedCalls::Ask => false,
                 HostedCalls::AskToWrite => tool.hints_trusted() && tool.annotations().read_only_hint == Some(true),
@@ -215,7 +221,7 @@ impl<'a> Rendering<'a> {
                 target,
                 &HostedServer {
                     name: server,
-                    url: config.url.as_deref().unwrap_or_default(),
+                    url,
                     description: config.description.as_deref(),
                     tools: tools.iter().map(|(_, tool)| tool.name()).collect(),
                     unasked: unasked.map(|(_, tool)| tool.name()).collect(),
@@ -233,6 +239,14 @@ impl<'a> Rendering<'a> {
         }
         (names, entries)
     }
+}
+
+/// The address of a server as a provider may be told it; `None` where a reference inserted something into it, which may be a
+/// secret.
+fn tellable(server: &ServerConfig) -> Option<&str> {
+    let url = server.url.as_deref().unwrap_or_default();
+    let holds = |value: &Secret| !value.expose().is_empty() && url.contains(value.expose());
+    (!server.inserted.iter().any(holds)).then_some(url)
 }
 
 /// What the model is shown, and what it would be shown without deferral; by the model's own counter if there is one.
@@ -293,4 +307,21 @@ fn deferred(view: &View, elsewhere: &dyn Fn(&str) -> bool) -> Vec<(std::sync::Ar
         .collect();
     later.sort_by(|(a, one), (b, other)| (one.source().group(), a).cmp(&(other.source().group(), b)));
     later.into_iter().map(|(name, tool)| (renamed(tool, name), tool.source().group().to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_with_what_a_reference_inserted_is_told_to_nobody() {
+        for (inserted, told) in [("", true), ("elsewhere", true), ("s3cret", false)] {
+            let server = ServerConfig {
+                url: Some("https://up.test/mcp?key=s3cret".to_owned()),
+                inserted: vec![Secret::new(inserted)],
+                ..ServerConfig::default()
+            };
+            assert_eq!(tellable(&server).is_some(), told, "{inserted}");
+        }
+    }
 }

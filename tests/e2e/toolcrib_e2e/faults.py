@@ -25,7 +25,7 @@ from .session import Reply, Session, open_http
 MIB = 1024 * 1024
 MOST_MEMORY = 400 * MIB
 # The first tools/list, counted from the start of the process, while a server needs twenty seconds.
-FIRST_LIST = 2.0
+FIRST_LIST = 10.0
 
 
 @dataclass

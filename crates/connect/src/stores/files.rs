@@ -13,7 +13,7 @@ use toolcrib_engine::{
 
 use super::{
     StoreSettings, fields,
-    shelf::{Entries, Entry, bundle_actions, clear_action},
+    shelf::{Entries, Entry, bundle_actions, clear_action, no_action},
     words,
 };
 
@@ -234,7 +234,8 @@ impl Store for Files {
                 }
                 "export" => self.entries.take_out(owner, params).await,
                 "import" => self.entries.take_in(owner, params, read).await,
-                _ => Ok(json!({"deleted": self.entries.clear(owner).await?})),
+                "clear" => Ok(json!({"deleted": self.entries.clear(owner).await?})),
+                _ => Err(no_action(action)),
             }
         })
     }

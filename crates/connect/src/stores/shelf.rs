@@ -199,7 +199,10 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Entries<T> {
         // All are read before the first is written: a bad one is told with nothing done.
         let mut read_in = Vec::with_capacity(entries.len());
         for One { key, fields } in entries {
-            let value = read(&key, fields).map_err(|fault| StoreFault::new(format!("entry '{key}': {fault}")))?;
+            let wrong = |fault| StoreFault::new(format!("entry '{key}': {fault}"));
+            check_key(&key).map_err(wrong)?;
+            let value = read(&key, fields).map_err(wrong)?;
+            fields::text(&value, self.settings.max_entry_bytes).map_err(wrong)?;
             read_in.push((key, value));
         }
         let (mut added, mut kept) = (0_u64, Vec::new());
@@ -211,6 +214,11 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Entries<T> {
         }
         Ok(json!({"added": added, "already_there": kept}))
     }
+}
+
+/// An action that a store does not have, whatever its description says.
+pub(super) fn no_action(action: &str) -> StoreFault {
+    StoreFault::new(format!("this store has no action '{action}'"))
 }
 
 /// `export` and `import`, which every store of entries has.

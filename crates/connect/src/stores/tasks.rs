@@ -15,7 +15,7 @@ use toolcrib_engine::{
 
 use super::{
     StoreSettings, fields,
-    shelf::{Entries, Entry, bundle_actions},
+    shelf::{Entries, Entry, bundle_actions, no_action},
     words,
 };
 
@@ -296,13 +296,14 @@ impl Store for Tasks {
                 }
                 "export" => self.entries.take_out(owner, params).await,
                 "import" => self.entries.take_in(owner, params, |_, fields| read(fields)).await,
-                _ => {
+                "clear_done" => {
                     let mut deleted = 0;
                     for entry in self.all(owner).await?.iter().filter(|entry| entry.value.status.is_settled()) {
                         deleted += u64::from(self.entries.delete(owner, &entry.key).await?);
                     }
                     Ok(json!({"deleted": deleted}))
                 }
+                _ => Err(no_action(action)),
             }
         })
     }

@@ -49,7 +49,8 @@ fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Orders what was found: most of the words asked for first, then most often, then last changed, then by key.
+/// Orders what was found: most of the words asked for first, then most often, then last changed, then by key. `text` gives
+/// what [`kept`] made of an entry.
 pub(super) fn rank(
     found: Vec<StoredEntry>,
     asked: &[String],
@@ -59,8 +60,8 @@ pub(super) fn rank(
     let mut ranked: Vec<_> = found
         .into_iter()
         .map(|entry| {
-            let held = words(&text(&entry));
-            let hits: Vec<&str> = held.iter().map(String::as_str).filter(|word| asked.contains(word)).collect();
+            let held = text(&entry);
+            let hits: Vec<&str> = held.split(' ').filter(|word| asked.contains(word)).collect();
             let distinct = hits.iter().collect::<HashSet<_>>().len();
             ((Reverse(distinct), Reverse(hits.len()), Reverse(entry.updated_at_ms)), entry)
         })

@@ -161,6 +161,11 @@ fn builtin(name: &str) -> Option<(Risk, Effect)> {
     })
 }
 
+/// Whether there is a built-in tool of this name.
+pub(crate) fn is_builtin(name: &str) -> bool {
+    builtin(name).is_some()
+}
+
 /// Judges a tool, exposed as `exposed`. Of several local rules that name it the last one wins, for risk and effect
 /// separately.
 pub fn classify(tool: &Tool, exposed: &str, local: &[RiskRule], groups: &Groups) -> Assessment {

@@ -115,7 +115,7 @@ fn models(out: &mut String) {
     let _ = write!(
         out,
         "\n## Models\n\n\
-         `--model` (and `model` in `/v1/assemble`) decides by this table, last compared with what providers publish: {}. Entries\n\
+         `--model` (and `scope.model` in `/v1/assemble`) decides by this table, last compared with what providers publish: {}. Entries\n\
          under `payloads.models` come first. The first family whose pattern fits counts; case, `vendor/`, `models/` and regions\n\
          before the name do not matter. A model that no family names gets what is safe everywhere, and that is said.\n\n\
          Tools that disclosure defers are loaded by search where the family can do that behind the target: with `anthropic` all\n\

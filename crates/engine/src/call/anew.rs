@@ -16,7 +16,11 @@ pub(super) async fn judge(leave: &Leave<'_>, state: &mut Progressing) -> Result<
     };
     match leave.engine.view(&leave.request.scope) {
         Err(error) => return gone(&format!("what may be seen changed ({error})")),
-        Ok(view) => match view.set.tool(&target.exposed) {
+        // Of a tool that stands for several, the one that the call is for.
+        Ok(view) => match view.set.merged(&target.exposed).map_or_else(
+            || view.set.tool(&target.exposed),
+            |merged| merged.members.values().find(|tool| tool.id() == target.tool.id()),
+        ) {
             Some(tool) if tool.id() == target.tool.id() && tool.hash() == target.tool.hash() => {}
             Some(_) => return gone("its definition changed"),
             None => return gone("it went away"),

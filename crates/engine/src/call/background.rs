@@ -69,18 +69,16 @@ pub(super) async fn start(
     state: &mut Progressing,
 ) -> Result<ToolResult, Stop> {
     judge(leave, pipeline, call, state).await?;
-    let Leave { engine, request, target, arguments, .. } = *leave;
+    let Leave { engine, request, target, .. } = *leave;
     let Some(pending) = engine.pending() else {
         return Err(Stop::told(
             Outcome::Unavailable,
             format!("{} runs in the background only, and nothing here can hold its result.", target.exposed),
         ));
     };
+    // The same words go the whole way again: what they were repaired and chosen to is not what they said.
     let mut inner = request.clone();
-    inner.name.clone_from(&target.exposed);
-    inner.arguments = Some(arguments.raw.clone());
     inner.in_background = Some(state.call_id);
-    inner.door = state.door;
     // The caller's call ends now; what it gives up later is the placeholder, not the work.
     inner.cancel = tokio_util::sync::CancellationToken::new();
     inner.progress = None;

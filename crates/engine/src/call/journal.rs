@@ -60,7 +60,7 @@ pub(super) async fn open(
     let claim = claim(in_force, journal, request, admitted, state);
     if !state.mutating && claim.is_none() {
         if in_force.settings.limits.journal_reads && journal.health().is_err() {
-            state.say("The record of calls cannot be written at the moment; this call may be missing from it.");
+            state.say("Note: the record of calls cannot be written at the moment, so this call may be missing from it. Tools that change something do not run until it can.");
         }
         return Ok(Opened::Go(Open(None)));
     }

@@ -48,7 +48,7 @@ pub(super) async fn record(
     }
     state.name = event.name;
     if let Some(tool) = event.tool.as_ref().filter(|_| outcome == Outcome::Ok) {
-        usage::called(engine, &Principal::of(&request.scope, &request.identity), tool);
+        usage::called(engine, || Principal::of(&request.scope, &request.identity), tool);
     }
     let Some(journal) = engine.journal() else { return event.tool };
     // Describing runs nothing, and searching has a record of its own; a call that waits for its answer is recorded when it

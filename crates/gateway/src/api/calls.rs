@@ -114,7 +114,7 @@ async fn answer(api: Arc<Api>, who: Who, request: Request) -> Result<Response, P
     let batch = calls.batch;
     let calls = calls.keyed(around.key.as_deref())?;
     let count = calls.len();
-    let underway = Underway::begin(&api, caller(&who), around, calls, streamed)?;
+    let underway = Underway::begin(&api, caller(&who), around, calls, vec![count], streamed)?;
     if streamed {
         return Ok(events(underway.happening, count, api.settings.heartbeat, underway.gone));
     }
@@ -165,12 +165,13 @@ pub(super) struct Underway {
 }
 
 impl Underway {
-    /// Starts calls, each with its idempotency key.
+    /// Starts calls, each with its idempotency key; those of one group run together, group after group.
     pub(super) fn begin(
         api: &Arc<Api>,
         caller: ApiCaller,
         around: Around,
         calls: Vec<(Call, Option<String>)>,
+        groups: Vec<usize>,
         streamed: bool,
     ) -> Result<Self, Problem> {
         let Some(places) = api.places.enter(calls.len()) else {
@@ -183,7 +184,7 @@ impl Underway {
         let running = Running { api: api.clone(), caller, trace: around.trace, cancel, streamed, send };
         // On a task of its own: a call whose client went away must still come to its end and into the journal.
         tokio::spawn(async move {
-            running.all(calls).await;
+            running.all(calls, groups).await;
             drop(places);
         });
         Ok(Self { happening, gone })
@@ -248,22 +249,28 @@ struct Running {
 }
 
 impl Running {
-    async fn all(&self, calls: Vec<(Call, Option<String>)>) {
-        stream::iter(calls.into_iter().enumerate())
-            .for_each_concurrent(AT_ONCE, |(index, (call, idempotency_key))| async move {
-                let _turn = self.api.places.turn().await;
-                let call = ApiCall {
-                    call,
-                    idempotency_key,
-                    trace: self.trace.clone(),
-                    progress: self.streamed.then(|| self.sink(index)),
-                    cancel: self.cancel.clone(),
-                };
-                let ended = Box::new(self.api.service.call(&self.caller, call).await);
-                // Whoever went away is told nothing.
-                let _ = self.send.send(Event::Outcome { index, ended }).await;
-            })
-            .await;
+    async fn all(&self, calls: Vec<(Call, Option<String>)>, groups: Vec<usize>) {
+        let mut calls = calls.into_iter().enumerate();
+        for together in groups {
+            let group: Vec<_> = calls.by_ref().take(together).collect();
+            stream::iter(group)
+                .for_each_concurrent(AT_ONCE, |(index, (call, idempotency_key))| self.one(index, call, idempotency_key))
+                .await;
+        }
+    }
+
+    async fn one(&self, index: usize, call: Call, idempotency_key: Option<String>) {
+        let _turn = self.api.places.turn().await;
+        let call = ApiCall {
+            call,
+            idempotency_key,
+            trace: self.trace.clone(),
+            progress: self.streamed.then(|| self.sink(index)),
+            cancel: self.cancel.clone(),
+        };
+        let ended = Box::new(self.api.service.call(&self.caller, call).await);
+        // Whoever went away is told nothing.
+        let _ = self.send.send(Event::Outcome { index, ended }).await;
     }
 
     /// Where a call's progress goes. Progress is a hint: what finds the queue full is dropped.

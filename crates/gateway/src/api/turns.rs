@@ -20,6 +20,8 @@ use super::{
 pub struct AskedCalls {
     /// Its calls, each with its id.
     pub calls: Vec<(String, Call)>,
+    /// How many of them may run together, group after group. Adds up to their number.
+    pub groups: Vec<usize>,
     /// Writes the answers, given how the calls ended, in their order.
     pub answer: Box<dyn FnOnce(Vec<Ended>) -> TurnDone + Send>,
 }
@@ -37,10 +39,10 @@ async fn answer(api: &Arc<Api>, who: Who, request: Request) -> Result<TurnDone, 
     let around = Around::read(&parts.headers)?;
     let Object(turn) = intake::json::<Object<Turn>>(&api.bytes(&parts.headers, body).await?)?;
     let caller = caller(&who);
-    let AskedCalls { calls, answer } = api.service.turn(&caller, turn).await?;
+    let AskedCalls { calls, groups, answer } = api.service.turn(&caller, turn).await?;
     let keyed: Vec<(Call, Option<String>)> =
         calls.into_iter().map(|(id, call)| (call, around.key.as_deref().map(|key| format!("{key}/{id}")))).collect();
     let count = keyed.len();
-    let ended = Underway::begin(api, caller, around, keyed, false)?.all_ended(count).await?;
+    let ended = Underway::begin(api, caller, around, keyed, groups, false)?.all_ended(count).await?;
     Ok(answer(ended))
 }

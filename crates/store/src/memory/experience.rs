@@ -29,11 +29,11 @@ impl ExperienceStore for MemoryStore {
         }
         if pairs.len() > max_pairs {
             let now = pairs.values().map(|(_, at_ms)| *at_ms).max().unwrap_or_default();
-            let mut strengths: Vec<f64> =
-                pairs.values().map(|(weight, at_ms)| decayed(*weight, now - at_ms, half_life_ms)).collect();
-            strengths.sort_by(|a, b| b.total_cmp(a));
-            let least = strengths[bounds::kept_pairs(max_pairs)];
-            pairs.retain(|_, (weight, at_ms)| decayed(*weight, now - *at_ms, half_life_ms) > least);
+            let strength = |(weight, at_ms): &(f64, u64)| decayed(*weight, now - at_ms, half_life_ms);
+            let mut all: Vec<_> = std::mem::take(pairs).into_iter().collect();
+            all.sort_by(|(_, one), (_, other)| strength(other).total_cmp(&strength(one)));
+            all.truncate(bounds::kept_pairs(max_pairs));
+            pairs.extend(all);
         }
         ready(Ok(()))
     }

@@ -1,6 +1,6 @@
 //! Why a tool is shown, deferred, hidden or refused.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use toolcrib_core::explain::Fate;
 use toolcrib_engine::Identity;
 use toolcrib_gateway::{
@@ -15,7 +15,7 @@ use super::{
     Api, as_wire,
     scope::{Asking, refused},
 };
-use crate::commands;
+use crate::commands::explain::{arguments_for, told};
 
 pub(super) async fn explain(api: &Api, caller: &ApiCaller, explain: Explain) -> Result<Explained, Problem> {
     let operates = caller.scopes.has(KeyScope::Operate);
@@ -35,7 +35,7 @@ pub(super) async fn explain(api: &Api, caller: &ApiCaller, explain: Explain) -> 
     let mut found = engine.explain(&asking.scope, &explain.name).map_err(refused)?;
     if !operates {
         // What is hidden and what does not exist are one thing to whoever it is hidden from.
-        found.retain(|explanation| matches!(explanation.fate, Fate::Direct | Fate::Deferred));
+        found.retain(|explanation| matches!(explanation.fate, Fate::Direct | Fate::Deferred | Fate::Merged { .. }));
     }
     if found.is_empty() {
         return Err(Problem::new(Code::UnknownTool, "no tool that this key may know of goes by that name"));
@@ -44,11 +44,9 @@ pub(super) async fn explain(api: &Api, caller: &ApiCaller, explain: Explain) -> 
     let arguments = explain.arguments.unwrap_or_else(|| json!({}));
     let mut tools = Vec::new();
     for explanation in &found {
+        let arguments = arguments_for(explanation, &arguments);
         let judged = engine.judge(&asking.scope, &identity, &explanation.name, &arguments).await.map_err(refused)?;
-        let mut value = serde_json::to_value(explanation).unwrap_or_default();
-        value["sentence"] = explanation.sentence().into();
-        value["call"] = judged.as_ref().map_or(Value::Null, commands::explain::as_value);
-        tools.push(as_wire(&value)?);
+        tools.push(as_wire(&told(explanation, judged.as_ref()))?);
     }
     Ok(Explained { tools })
 }

@@ -60,7 +60,6 @@ pub(super) fn describe(api: &Api, caller: &ApiCaller, describe: &Describe) -> Re
 
 pub(super) async fn assemble(api: &Api, caller: &ApiCaller, assemble: Assemble) -> Result<Assembled, Problem> {
     let asking = Asking::of(api, caller.principal.as_deref(), &assemble.scope)?;
-    let model = assemble.scope.model.as_deref();
-    let payload = commands::assemble::payload(&api.world, asking.scope, assemble.target.0, model).await;
+    let payload = commands::assemble::payload(&api.world, asking.scope, assemble.target.0).await;
     as_wire(&payload.map_err(unassembled)?)
 }

@@ -23,12 +23,14 @@ impl Asking {
         let callers = &api.world.callers;
         let mut scope = callers.scope(principal, wish.profile.as_deref());
         bound("profile", scope.profile.as_deref(), wish.profile.as_deref())?;
-        let agent = wish.agent.as_deref().map(str::to_owned);
-        bound("agent", scope.agent.as_deref(), agent.as_deref())?;
-        scope.agent = scope.agent.or_else(|| agent.clone());
-        scope.model = scope.model.or_else(|| wish.model.as_deref().map(Model::new));
+        bound("agent", scope.agent.as_deref(), wish.agent.as_deref())?;
+        scope.agent = scope.agent.or_else(|| wish.agent.as_deref().map(str::to_owned));
+        let model = wish.model.as_deref().map(Model::new);
+        let named = |model: &Option<Model>| model.as_ref().map(ToString::to_string);
+        bound("model", named(&scope.model).as_deref(), named(&model).as_deref())?;
+        scope.model = scope.model.or(model);
         scope.context_length = wish.context_length.map(toolcrib_gateway::api::wire::Number::get);
-        Ok(Self { scope, agent })
+        Ok(Self { agent: scope.agent.clone(), scope })
     }
 
     /// The caller itself, whatever its requests may say.

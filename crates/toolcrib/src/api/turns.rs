@@ -21,8 +21,7 @@ const MAX_NAME: usize = 512;
 
 pub(super) async fn read(api: &Api, caller: &ApiCaller, turn: Turn) -> Result<AskedCalls, Problem> {
     let asking = Asking::of(api, caller.principal.as_deref(), &turn.scope)?;
-    let model = turn.scope.model.as_deref();
-    let prepared = prepared(&api.world, asking.scope, turn.target.0, model).await.map_err(unassembled)?;
+    let prepared = prepared(&api.world, asking.scope, turn.target.0).await.map_err(unassembled)?;
     let way = prepared.payload.rendered.way_back();
     let options = ReadOptions { printed: turn.printed, turn: turn.number.map_or(0, Number::get) };
     let read = calls_from(&way, &turn.response, &options)
@@ -42,7 +41,9 @@ pub(super) async fn read(api: &Api, caller: &ApiCaller, turn: Turn) -> Result<As
         };
         calls.push((call.id.clone(), asked));
     }
-    let write = WriteOptions { images: turn.images };
+    let groups = prepared.view.turn_groups(&read.calls);
+    let images = turn.images.unwrap_or_else(|| prepared.model.as_ref().is_some_and(|model| model.images));
+    let write = WriteOptions { images };
     let answer = Box::new(move |ended: Vec<Ended>| {
         let results: Vec<Option<ToolResult>> =
             ended.iter().map(|ended| ToolResult::from_raw(ended.call.result.clone()).ok()).collect();
@@ -57,5 +58,5 @@ pub(super) async fn read(api: &Api, caller: &ApiCaller, turn: Turn) -> Result<As
         let messages = read.messages.into_iter().chain(answers).collect();
         TurnDone { messages, text: read.text, done, calls }
     });
-    Ok(AskedCalls { calls, answer })
+    Ok(AskedCalls { calls, groups, answer })
 }

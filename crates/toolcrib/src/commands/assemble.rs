@@ -45,6 +45,7 @@ struct Assembled<'a> {
     listing_form: &'static str,
     loading: Loading,
     tokens: &'a Tokens,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     trace: Vec<Value>,
     losses: &'a [Loss],
     #[serde(skip_serializing_if = "<[StrictVerdict]>::is_empty")]
@@ -85,7 +86,7 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
     let engine = world.engine.clone();
     let settings = engine.settings();
     let rendering = Rendering::of(&loaded, &settings.assemble.policy.groups)?;
-    let model = args.look.sources.whom.model.as_deref().map(|name| rendering.model(name, target));
+    let model = world.scope.model.as_ref().map(|model| rendering.model(&model.to_string(), target));
     world.scope.context_length = args.context_length;
     Rendering::measure(&mut world.scope, model.as_ref());
     world.wait_all(args.look.wait).await;
@@ -150,13 +151,8 @@ async fn warnings(world: &World) -> Vec<String> {
 }
 
 /// The assembled tool set for the JSON API. Without the trace: a caller is not told of tools that are hidden from it.
-pub(crate) async fn payload(
-    world: &World,
-    scope: toolcrib_core::Scope,
-    target: Target,
-    model: Option<&str>,
-) -> Result<Value, Unassembled> {
-    let prepared = prepared(world, scope, target, model).await?;
+pub(crate) async fn payload(world: &World, scope: Scope, target: Target) -> Result<Value, Unassembled> {
+    let prepared = prepared(world, scope, target).await?;
     // A run must not begin without its tools.
     if let Some(incomplete) = &prepared.view.set.incomplete {
         return Err(Unassembled::Incomplete(incomplete.clone()));
@@ -183,16 +179,11 @@ pub(crate) enum Unassembled {
 }
 
 /// What a scope sees, as the target and the model take it: the same for the payload and for the calls that come back.
-pub(crate) async fn prepared(
-    world: &World,
-    mut scope: toolcrib_core::Scope,
-    target: Target,
-    model: Option<&str>,
-) -> Result<Prepared, Unassembled> {
+pub(crate) async fn prepared(world: &World, mut scope: Scope, target: Target) -> Result<Prepared, Unassembled> {
     let loaded = world.loaded().await;
     let settings = world.engine.settings();
     let rendering = Rendering::of(&loaded, &settings.assemble.policy.groups).map_err(Unassembled::Broken)?;
-    let model = model.map(|name| rendering.model(name, target));
+    let model = scope.model.as_ref().map(|model| rendering.model(&model.to_string(), target));
     Rendering::measure(&mut scope, model.as_ref());
     let view = world.engine.view(&scope).map_err(Unassembled::Scope)?;
     let payload = rendering.payload(&view, target, model.as_ref(), None, &world.counts);

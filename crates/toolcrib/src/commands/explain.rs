@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use serde_json::{Value, json};
-use toolcrib_core::explain::Fate;
+use toolcrib_core::explain::{Explanation, Fate};
 use toolcrib_engine::{
     Identity, Judgement,
     permission::{Decision, Verdict},
@@ -20,23 +20,12 @@ pub(crate) async fn run(args: ExplainArgs) -> anyhow::Result<Exit> {
     };
     let mut judged = Vec::new();
     for explanation in &found {
-        let mut arguments = arguments.clone();
-        if let (Fate::Merged { argument, value, .. }, Some(map)) = (&explanation.fate, arguments.as_object_mut()) {
-            map.insert(argument.clone(), value.as_str().into());
-        }
+        let arguments = arguments_for(explanation, &arguments);
         judged.push(world.engine.judge(&world.scope, &Identity::default(), &explanation.name, &arguments).await?);
     }
     if args.look.json {
-        let list: Vec<Value> = found
-            .iter()
-            .zip(&judged)
-            .map(|(explanation, judgement)| {
-                let mut value = serde_json::to_value(explanation).unwrap_or_default();
-                value["sentence"] = explanation.sentence().into();
-                value["call"] = judgement.as_ref().map_or(Value::Null, as_value);
-                value
-            })
-            .collect();
+        let list: Vec<Value> =
+            found.iter().zip(&judged).map(|(explanation, judgement)| told(explanation, judgement.as_ref())).collect();
         print::json(&list)?;
     } else {
         for (explanation, judgement) in found.iter().zip(&judged) {
@@ -55,6 +44,23 @@ pub(crate) async fn run(args: ExplainArgs) -> anyhow::Result<Exit> {
     }
     world.stop().await;
     Ok(if found.is_empty() { Exit::Failed } else { Exit::Done })
+}
+
+/// The arguments of a call that is for this tool, also where another stands for it.
+pub(crate) fn arguments_for(explanation: &Explanation, arguments: &Value) -> Value {
+    let mut arguments = arguments.clone();
+    if let (Fate::Merged { argument, value, .. }, Some(map)) = (&explanation.fate, arguments.as_object_mut()) {
+        map.insert(argument.clone(), value.as_str().into());
+    }
+    arguments
+}
+
+/// An explanation with what would become of a call, as a value.
+pub(crate) fn told(explanation: &Explanation, judgement: Option<&Judgement>) -> Value {
+    let mut value = serde_json::to_value(explanation).unwrap_or_default();
+    value["sentence"] = explanation.sentence().into();
+    value["call"] = judgement.map_or(Value::Null, as_value);
+    value
 }
 
 /// What would become of a call, in one sentence.

@@ -7,21 +7,15 @@ use crate::{
     Source, SourceState, ToolId,
     bridge::suggest,
     name::SEPARATOR,
+    permission::is_builtin,
     select::{Lists, Selection},
-    selector::{Groups, Selector},
+    selector::Selector,
 };
 
 /// Built-in tools that exist although they may be switched off (openclaw case 37: one source of truth for known names).
 fn shipped(id: &ToolId) -> bool {
-    let listed = ["current_time", "tool_result_read", "kv_get", "kv_set", "kv_delete", "kv_list"];
-    let listed = listed.contains(&id.name.as_str()) || STORE_TOOLS.contains(&id.name.as_str());
-    let grouped = Groups::default();
-    let mut members = ["fs", "runtime", "web"].iter().flat_map(|name| grouped.members(name).unwrap_or_default());
-    id.source == Source::Builtin && (listed || members.any(|member| member.identity().as_ref() == Some(id)))
+    id.source == Source::Builtin && is_builtin(&id.name)
 }
-
-/// The tools over stores.
-const STORE_TOOLS: [&str; 5] = ["store_get", "store_set", "store_delete", "store_list", "store_action"];
 
 pub(super) fn unmatched(place: &Place<'_>, known: &Known<'_>, findings: &mut BTreeSet<PolicyFinding>) {
     match place.lists {

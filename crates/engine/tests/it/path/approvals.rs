@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_core::{Source, SourceState};
+use toolcrib_core::{Source, SourceState, name::MergeRule};
 use toolcrib_engine::{
     BoxFuture, CallReply, CallRequest, Outcome, SourceOptions,
     approval::{
@@ -434,5 +434,17 @@ fn an_approvals_store_that_fails_lets_nothing_run() {
         assert_eq!(rig.call("s__write", json!({})).await.outcome, Outcome::Ok);
         rig.ledger.broken.store(false, std::sync::atomic::Ordering::SeqCst);
         assert_eq!(rig.call("s__delete", json!({"n": 1})).await.outcome, Outcome::Ok);
+    });
+}
+
+#[test]
+fn a_tool_that_stands_for_several_is_asked_about_and_runs_as_the_one_that_is_named() {
+    paused(async {
+        let merge = MergeRule { label: "m".into(), servers: vec!["s".into()], argument: "which".into() };
+        let rig = Setup::default().with(|settings| settings.assemble.merge.push(merge)).build().await;
+        let person = Person::saying(ONCE);
+        let report = rig.run(asking("m__delete", &json!({"which": "s", "n": 1}), &person)).await;
+        assert_eq!((report.outcome, person.questions()), (Outcome::Ok, 1), "{}", text(&report));
+        assert_eq!(rig.tools.seen.lock()[0].arguments, json!({"n": 1}));
     });
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
-use toolcrib_core::ToolResult;
+use toolcrib_core::{ToolResult, name::MergeRule};
 use toolcrib_engine::{
     BoxFuture, CallReport, Door, EngineSettings, Outcome, Principal,
     approval::{Answer, ApprovalRequest, AskError, Asker, Reach},
@@ -320,5 +320,21 @@ fn where_nobody_can_resume_a_tool_is_told() {
         rig.tools.order("write", [Act::Suspends("x")]);
         let report = rig.call("s__write", json!({})).await;
         assert!(text(&report).contains("Refused") && report.pending.is_none(), "{}", text(&report));
+    });
+}
+
+#[test]
+fn a_tool_that_stands_for_several_runs_in_the_background_as_the_one_that_is_named() {
+    let merge = MergeRule { label: "m".into(), servers: vec!["s".into()], argument: "which".into() };
+    let setup = Setup::trusting().with(|settings| {
+        settings.assemble.merge.push(merge);
+        settings.limits.background.push("mcp:s/write".parse().unwrap());
+    });
+    paused(async {
+        let rig = setup.build().await;
+        let report = rig.call("m__write", json!({"which": "s", "n": 1})).await;
+        assert!(report.pending.is_some(), "{}", text(&report));
+        let got = delivered(&rig).await;
+        assert_eq!((got[0].failed, got[0].result.to_text().as_str()), (false, r#"{"n":1}"#));
     });
 }

@@ -83,8 +83,16 @@ pub struct Assembled {
     pub target: String,
     /// What goes into the provider's list of tools, as it is.
     pub tools: Vec<Value>,
+    /// What goes into Anthropic's `mcp_servers`, for servers that the provider calls itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mcp_servers: Vec<Value>,
     /// Identities (`mcp:SERVER/tool`) by the names that the model sees.
     pub name_map: BTreeMap<String, String>,
+    /// How tools that are not in the list are reached: `inline` (there are none), `bridge`, `search`, `provider_search`.
+    pub loading: String,
+    /// What a person should know of this set.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// How the tools are listed: the text stands in the description of `tool_search`.
     pub listing_form: String,
     /// How much is deferred: 0 nothing.

@@ -17,9 +17,10 @@ pub struct Turn {
     /// The conversation: grants for the session and the guard against repetition go by it.
     #[serde(default)]
     pub session: Option<Word>,
-    /// Whether the model looks at images in results; without, a line of text stands in their place.
+    /// Whether the model looks at images in results; where not, a line of text stands in their place. Default: what is known
+    /// of `scope.model`, else not.
     #[serde(default)]
-    pub images: bool,
+    pub images: Option<bool>,
     /// Also take calls that a local model printed as text, for names of the set only.
     #[serde(default)]
     pub printed: bool,

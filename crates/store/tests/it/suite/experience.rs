@@ -67,4 +67,9 @@ pub(crate) async fn the_weakest_pairs_make_room(store: impl Store) {
     assert!(pairs.iter().any(|pair| pair.word == "w19") && !pairs.iter().any(|pair| pair.word == "w00"));
     store.learn("t", Vec::new(), DAY, 10).await.unwrap();
     assert_eq!(store.experience("t", 100).await.unwrap().len(), pairs.len());
+    // Of pairs that are equal as many stay as of others.
+    let words: Vec<String> = (0..20).map(|number| format!("w{number:02}")).collect();
+    store.learn("equal", vec![Learnt { words, tool: "a/x".to_owned(), at_ms: DAY }], DAY, 10).await.unwrap();
+    let kept = store.experience("equal", 100).await.unwrap().len();
+    assert!((8..=10).contains(&kept), "{kept}");
 }

@@ -128,3 +128,27 @@ fn what_is_no_response_is_a_problem() {
     let unread = api.of(ANN, "POST", "/v1/turns", r#"{"target":"anthropic"}"#);
     assert_eq!((unread.status, error_code(&unread).as_str()), (400, "not_read"));
 }
+
+/// What may change something runs alone and in the order of the response, as `Engine::run_turn` has it.
+#[test]
+fn what_may_change_something_waits_for_what_comes_before_it() {
+    let api = Api::start("");
+    let uses = [json!({"key": "first", "delay_ms": 1500}), json!({"key": "second"})]
+        .map(|input| json!({"type": "tool_use", "id": input["key"], "name": "up__note_http", "input": input}));
+    let response = json!({"role": "assistant", "content": uses, "stop_reason": "tool_use"});
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| turn(&api, &[], "anthropic", &response, &json!({})));
+        while api.scene.executions("first") == 0 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert_eq!(api.scene.executions("second"), 0, "the first is not done");
+        let done = asked.join().unwrap().json();
+        assert_eq!(
+            done["calls"].as_array().unwrap().iter().filter(|call| call["status"] == 200).count(),
+            2,
+            "{done:#}"
+        );
+        assert_eq!(api.scene.executions("second"), 1);
+    });
+}
