@@ -2,6 +2,7 @@
 
 mod approvals;
 mod calls;
+mod conversation;
 mod explain;
 mod health;
 mod later;

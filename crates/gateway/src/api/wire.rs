@@ -6,6 +6,7 @@
 mod approvals;
 mod bounds;
 mod calls;
+mod conversation;
 mod explain;
 mod health;
 mod later;
@@ -22,6 +23,7 @@ pub use calls::{
     Batch, Call, CallOutcome, Ended, Event, MAX_BATCH, OutcomeWord, Outcomes, ProtocolError, RepairMade, Step,
     TimingsUs,
 };
+pub use conversation::{Conversation, InConversation, LeftOutTool, ListingForm, LoadedTool, ShownListing, ShownTurn};
 pub use explain::{Explain, Explained, Explanation};
 pub use health::{Health, RecordState, SourceHealth, Standing};
 pub use later::{Cancelled, Deliveries, DeliveriesQuery, Delivery, MAX_WAIT_MS, Pending, PendingList, Resumed};

@@ -10,6 +10,7 @@ use toolcrib_gateway::api::{
 
 use super::{
     Api, as_wire,
+    conversation::in_conversation,
     scope::{Asking, refused, unassembled},
 };
 use crate::commands;
@@ -60,6 +61,7 @@ pub(super) fn describe(api: &Api, caller: &ApiCaller, describe: &Describe) -> Re
 
 pub(super) async fn assemble(api: &Api, caller: &ApiCaller, assemble: Assemble) -> Result<Assembled, Problem> {
     let asking = Asking::of(api, caller.principal.as_deref(), &assemble.scope)?;
-    let payload = commands::assemble::payload(&api.world, asking.scope, assemble.target.0).await;
+    let request = assemble.conversation.map(|conversation| in_conversation(conversation.0)).transpose()?;
+    let payload = commands::assemble::payload(&api.world, asking.scope, assemble.target.0, request.as_ref()).await;
     as_wire(&payload.map_err(unassembled)?)
 }

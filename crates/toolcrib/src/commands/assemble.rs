@@ -3,14 +3,17 @@
 mod diff;
 mod turns;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_core::{
     ContentHash, Scope,
     assemble::Incomplete,
-    conversation::{LeftOut, Loaded, Turn, TurnSet},
+    conversation::{LeftOut, Loaded, Turn, TurnRequest, TurnSet, mend_references},
     explain::Explanation,
     model::Model,
     render::{KeyMap, Loss, Refused, StrictVerdict, Target, TooManyTools},
@@ -73,6 +76,8 @@ struct Conversation<'a> {
     over_budget: usize,
     turn: &'a Turn,
     marker: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transcript: Option<Value>,
 }
 
 pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
@@ -98,7 +103,8 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
     }
     let turn = (!request.is_empty()).then(|| view.turn(&request));
     let payload = rendering.payload(&view, target, model.as_ref(), turn.as_ref(), &world.counts);
-    let assembled = assembled(&view, target, model.as_ref(), &payload, turn.as_ref(), trace);
+    let mended = mended(&request, target, &payload);
+    let assembled = assembled(&view, target, model.as_ref(), &payload, turn.as_ref().map(|turn| (turn, mended)), trace);
     if args.look.json {
         print::json(&assembled)?;
     } else {
@@ -150,14 +156,22 @@ async fn warnings(world: &World) -> Vec<String> {
     unmatched.map(|odd| print::clean(&format!("warning: {odd}"))).collect()
 }
 
-/// The assembled tool set for the JSON API. Without the trace: a caller is not told of tools that are hidden from it.
-pub(crate) async fn payload(world: &World, scope: Scope, target: Target) -> Result<Value, Unassembled> {
-    let prepared = prepared(world, scope, target).await?;
+/// The assembled tool set for the JSON API; with a request, that of a turn of a conversation. Without the trace: a caller is
+/// not told of tools that are hidden from it.
+pub(crate) async fn payload(
+    world: &World,
+    scope: Scope,
+    target: Target,
+    request: Option<&TurnRequest>,
+) -> Result<Value, Unassembled> {
+    let prepared = prepared(world, scope, target, request).await?;
     // A run must not begin without its tools.
     if let Some(incomplete) = &prepared.view.set.incomplete {
         return Err(Unassembled::Incomplete(incomplete.clone()));
     }
-    let assembled = assembled(&prepared.view, target, prepared.model.as_ref(), &prepared.payload, None, Vec::new());
+    let Prepared { view, model, payload, turn } = &prepared;
+    let turn = turn.as_ref().map(|turn| (turn, request.and_then(|request| mended(request, target, payload))));
+    let assembled = assembled(view, target, model.as_ref(), payload, turn, Vec::new());
     serde_json::to_value(assembled).map_err(|error| Unassembled::Broken(error.into()))
 }
 
@@ -166,6 +180,8 @@ pub(crate) struct Prepared {
     pub(crate) view: Arc<View>,
     pub(crate) model: Option<Model>,
     pub(crate) payload: Payload,
+    /// The turn that it shows, where it is one of a conversation.
+    turn: Option<TurnSet>,
 }
 
 /// Why there is no set.
@@ -179,15 +195,29 @@ pub(crate) enum Unassembled {
 }
 
 /// What a scope sees, as the target and the model take it: the same for the payload and for the calls that come back.
-pub(crate) async fn prepared(world: &World, mut scope: Scope, target: Target) -> Result<Prepared, Unassembled> {
+pub(crate) async fn prepared(
+    world: &World,
+    mut scope: Scope,
+    target: Target,
+    request: Option<&TurnRequest>,
+) -> Result<Prepared, Unassembled> {
     let loaded = world.loaded().await;
     let settings = world.engine.settings();
     let rendering = Rendering::of(&loaded, &settings.assemble.policy.groups).map_err(Unassembled::Broken)?;
     let model = scope.model.as_ref().map(|model| rendering.model(&model.to_string(), target));
     Rendering::measure(&mut scope, model.as_ref());
     let view = world.engine.view(&scope).map_err(Unassembled::Scope)?;
-    let payload = rendering.payload(&view, target, model.as_ref(), None, &world.counts);
-    Ok(Prepared { view, model, payload })
+    let turn = request.map(|request| view.turn(request));
+    let payload = rendering.payload(&view, target, model.as_ref(), turn.as_ref(), &world.counts);
+    Ok(Prepared { view, model, payload, turn })
+}
+
+/// The transcript as the provider takes it, where it refers to tools that are not in the list any more; `None` where it may
+/// stay as it is. Only Anthropic refuses a history for that (standards §4.2).
+fn mended(request: &TurnRequest, target: Target, payload: &Payload) -> Option<Value> {
+    let mut transcript = request.transcript.as_ref().filter(|_| target == Target::Anthropic)?.clone();
+    let listed: HashSet<&str> = payload.rendered.tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    (mend_references(&mut transcript, &|name| listed.contains(name)) > 0).then_some(transcript)
 }
 
 fn assembled<'v>(
@@ -195,10 +225,11 @@ fn assembled<'v>(
     target: Target,
     model: Option<&Model>,
     payload: &'v Payload,
-    turn: Option<&'v TurnSet>,
+    turn: Option<(&'v TurnSet, Option<Value>)>,
     trace: Vec<Value>,
 ) -> Assembled<'v> {
     let (set, rendered) = (&view.set, &payload.rendered);
+    let (turn, transcript) = turn.map_or((None, None), |(turn, transcript)| (Some(turn), transcript));
     let own_name: BTreeMap<&str, &str> =
         rendered.names.iter().map(|(own, exposed)| (exposed.as_str(), own.as_str())).collect();
     Assembled {
@@ -240,6 +271,7 @@ fn assembled<'v>(
             over_budget: turn.over,
             turn: &turn.turn,
             marker: turn.marker.as_deref(),
+            transcript,
         }),
         hash: turn.map_or(set.hash, |turn| ContentHash::of_hashes([set.hash, turn.hash])).to_string(),
     }

@@ -3,6 +3,7 @@
 mod approvals;
 mod batch;
 mod calls;
+mod conversation;
 mod keys;
 mod later;
 mod operators;
@@ -32,12 +33,16 @@ pub(crate) struct Api {
 impl Api {
     /// With this configuration beside the keys.
     pub(crate) fn start(config: &str) -> Self {
+        Self::start_with(&format!("gateway.max_body_bytes = 4096\n{config}"), &[])
+    }
+
+    /// With more words on the command line as well, and bodies as large as by default.
+    pub(crate) fn start_with(config: &str, words: &[&str]) -> Self {
         let scene = Scene::new(&format!(
             "gateway.named_keys = {{ ann = '{ANN}', bob = '{BOB}' }}\n\
-             gateway.operator_keys = ['{OPERATOR}']\n\
-             gateway.max_body_bytes = 4096\n{config}"
+             gateway.operator_keys = ['{OPERATOR}']\n{config}"
         ));
-        Self { served: Served::start(&scene, Some(ANN)), scene }
+        Self { served: Served::start_with(&scene, Some(ANN), words), scene }
     }
 
     /// A request with somebody's key.

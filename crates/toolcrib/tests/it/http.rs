@@ -41,7 +41,13 @@ impl Answer {
 impl Served {
     /// Started, with the scene's tools there.
     pub(crate) fn start(scene: &Scene, key: Option<&'static str>) -> Self {
-        let mut command: Command = scene.command(&["serve", "--http", "127.0.0.1:0"], false);
+        Self::start_with(scene, key, &[])
+    }
+
+    /// The same with more words on the command line.
+    pub(crate) fn start_with(scene: &Scene, key: Option<&'static str>, more: &[&str]) -> Self {
+        let words = [&["serve", "--http", "127.0.0.1:0"], more].concat();
+        let mut command: Command = scene.command(&words, false);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let (send, lines) = sync_channel(1_000);

@@ -130,5 +130,8 @@ pub(crate) fn tools() -> Vec<Value> {
             json!({"name": format!("{kind}_{door}"), "description": "Writes a line.", "inputSchema": schema, "annotations": hints})
         })
     };
-    DOORS.into_iter().flat_map(of_door).collect()
+    // A key that no provider takes as it is.
+    let odd = json!({"type": "object", "properties": {"$filter?": {"type": "string"}}, "required": ["$filter?"]});
+    let odd = json!({"name": "echo_odd", "description": "Filters a catalogue of plants.", "inputSchema": odd});
+    DOORS.into_iter().flat_map(of_door).chain([odd]).collect()
 }

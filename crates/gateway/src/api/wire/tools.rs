@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::Value;
 use toolcrib_core::render::Target;
 
-use super::{More, Number, Object, Word};
+use super::{Conversation, InConversation, More, Number, Object, Word};
 
 /// Who asks, as far as the caller may say. A key that is bound to a profile or an agent takes no other.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -60,6 +60,9 @@ pub struct Assemble {
     /// Who asks.
     #[serde(default)]
     pub scope: Object<ScopeWish>,
+    /// The conversation, where tools are to follow it.
+    #[serde(default)]
+    pub conversation: Option<Object<Conversation>>,
 }
 
 /// Token counts of a set.
@@ -109,6 +112,9 @@ pub struct Assembled {
     pub too_many: Option<TooMany>,
     /// Changes when what is shown changes.
     pub hash: String,
+    /// What the conversation made of it; where one was handed in.
+    #[serde(flatten)]
+    pub conversation: Option<InConversation>,
     /// Further members.
     #[serde(flatten)]
     pub more: More,

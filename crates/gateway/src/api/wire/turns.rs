@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Ended, Number, Object, ScopeWish, TargetName, Word};
+use super::{Conversation, Ended, Number, Object, ScopeWish, TargetName, Word};
 
 /// `POST /v1/turns`
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -33,6 +33,9 @@ pub struct Turn {
     /// Who asks: the same as for assembling.
     #[serde(default)]
     pub scope: Object<ScopeWish>,
+    /// The conversation, where tools were assembled for one: `{"previous": turn}` with the `turn` that came with the tools.
+    #[serde(default)]
+    pub conversation: Option<Object<Conversation>>,
 }
 
 /// What goes on in the conversation.
