@@ -25,14 +25,20 @@ def run(task: str) -> str:
                 raise RuntimeError(f"{problem['code']}: {problem['detail']}")
             return answer.json()
 
+        conversation: dict = {}
         while True:
-            # The same bytes as long as nothing changed, so the provider's prompt cache stays warm.
-            tools = ask("/v1/assemble", target=TARGET)["tools"]
+            # What was shown before comes first and has the same bytes, so the provider's prompt cache stays warm; tools that
+            # the conversation came to know come after it.
+            assembled = ask("/v1/assemble", target=TARGET, conversation=conversation | {"transcript": messages})
+            messages = assembled.get("transcript", messages)
             response = model.messages.create(
-                model=os.environ["MODEL"], max_tokens=4096, messages=messages, tools=tools
+                model=os.environ["MODEL"], max_tokens=4096, messages=messages, tools=assembled["tools"]
             )
             # Runs the calls in the response; what failed or was denied comes back as a result that the model can act on.
-            turn = ask("/v1/turns", target=TARGET, response=response.to_dict(), session=session)
+            conversation = {"previous": assembled["turn"]}
+            turn = ask(
+                "/v1/turns", target=TARGET, response=response.to_dict(), session=session, conversation=conversation
+            )
             messages += turn["messages"]
             if turn["done"]:
                 return turn["text"]

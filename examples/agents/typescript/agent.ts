@@ -21,12 +21,17 @@ async function run(task: string): Promise<string> {
   const model = new OpenAI();
   const session = randomUUID();
   const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: task }];
+  let previous: object | undefined;
   for (;;) {
-    // The same bytes as long as nothing changed, so the provider's prompt cache stays warm.
-    const { tools } = await ask("/v1/assemble", { target: TARGET });
+    // What was shown before comes first and has the same bytes, so the provider's prompt cache stays warm; tools that the
+    // conversation came to know come after it.
+    const conversation = { previous, transcript: messages };
+    const assembled = await ask("/v1/assemble", { target: TARGET, conversation });
+    const { tools } = assembled;
     const response = await model.chat.completions.create({ model: process.env.MODEL!, messages, tools });
     // Runs the calls in the response; what failed or was denied comes back as a result that the model can act on.
-    const turn = await ask("/v1/turns", { target: TARGET, response, session });
+    previous = assembled.turn;
+    const turn = await ask("/v1/turns", { target: TARGET, response, session, conversation: { previous } });
     messages.push(...turn.messages);
     if (turn.done) return turn.text;
   }

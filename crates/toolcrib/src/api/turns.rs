@@ -23,8 +23,7 @@ const MAX_NAME: usize = 512;
 pub(super) async fn read(api: &Api, caller: &ApiCaller, turn: Turn) -> Result<AskedCalls, Problem> {
     let asking = Asking::of(api, caller.principal.as_deref(), &turn.scope)?;
     let request = turn.conversation.map(|conversation| in_conversation(conversation.0)).transpose()?;
-    let prepared =
-        prepared(&api.world, asking.scope, turn.target.0, request.as_ref()).await.map_err(unassembled)?;
+    let prepared = prepared(&api.world, asking.scope, turn.target.0, request.as_ref()).await.map_err(unassembled)?;
     let way = prepared.payload.rendered.way_back();
     let options = ReadOptions { printed: turn.printed, turn: turn.number.map_or(0, Number::get) };
     let read = calls_from(&way, &turn.response, &options)

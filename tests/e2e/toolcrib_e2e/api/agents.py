@@ -19,11 +19,15 @@ CATALOG = {"server": "crane", "tools": [{"name": "lift", "description": "Lifts a
 
 
 async def run(report: Report, tools: Installed, binary: str, name: str) -> None:
-    for label, disclosure, requests in (("all tools in sight", "off", 2), ("other tools behind the bridge", "on", 3)):
-        more = f'\n[disclosure]\nenabled = "{disclosure}"\n'
+    for label, disclosure, requests, found in (
+        ("all tools in sight", 'enabled = "off"', 2, False),
+        ("other tools behind the bridge", 'enabled = "on"', 3, False),
+        ("tools shown once they are found", 'enabled = "on"\ndefer = ["read_file"]', 3, True),
+    ):
+        more = f"\n[disclosure]\n{disclosure}\n"
         async with serving(report, binary, name, more, catalog=CATALOG) as served:
             async with report.test(f"{name}: Python and Anthropic's SDK, {label}", 60):
-                await _runs([tools.python, str(EXAMPLES / "python" / "agent.py")], served, requests)
+                await _runs([tools.python, str(EXAMPLES / "python" / "agent.py")], served, requests, found)
             async with report.test(f"{name}: TypeScript and OpenAI's SDK, {label}", 60):
                 # Modules are looked for beside the file.
                 folder = served.folder / "agent"
@@ -31,10 +35,10 @@ async def run(report: Report, tools: Installed, binary: str, name: str) -> None:
                 shutil.copy(EXAMPLES / "typescript" / "agent.ts", folder / "agent.mts")
                 if not (folder / "node_modules").exists():
                     (folder / "node_modules").symlink_to(tools.root / "npm" / "node_modules")
-                await _runs([tools.node, str(folder / "agent.mts")], served, requests)
+                await _runs([tools.node, str(folder / "agent.mts")], served, requests, found)
 
 
-async def _runs(command: list[str], served: Served, requests: int) -> None:
+async def _runs(command: list[str], served: Served, requests: int, found: bool) -> None:
     model = Model()
     try:
         process = await asyncio.create_subprocess_exec(
@@ -52,5 +56,7 @@ async def _runs(command: list[str], served: Served, requests: int) -> None:
         expect(process.returncode == 0, f"ended with {process.returncode}: {err.decode(errors='replace')[-500:]}")
         expect(out.decode().strip() == WANTED, f"said {out.decode()[:300]!r}")
         expect(model.requests == requests, f"the model was asked {model.requests} times")
+        there = ["read_file" in names for names in model.shown]
+        expect(there == [not found] + [True] * (requests - 1), f"what it was shown: {model.shown}")
     finally:
         model.close()

@@ -2,7 +2,7 @@
 they are, where that matters for tools.
 
 Asked anything, it first looks for a tool where it has `tool_search`, then reads two files at once, one of which there is not, and
-then says what it got.
+then says what it got. The list of tools may only grow at its end from request to request; anything else would cost the prompt cache.
 """
 
 from __future__ import annotations
@@ -27,12 +27,11 @@ def _need(condition: object, why: str) -> None:
         raise Refused(why)
 
 
-def _steps(names: set[str]) -> list[list[tuple[str, dict[str, Any]]]]:
-    """What it calls, turn by turn."""
+def _steps(names: set[str], turn: int) -> list[list[tuple[str, dict[str, Any]]]]:
+    """What it calls, turn by turn; what it calls now must be there."""
     steps = [step for step in CALLS if step[0][0] != "tool_search" or "tool_search" in names]
-    for step in steps:
-        for name, _ in step:
-            _need(name in names, f"{name} is not among the tools: {sorted(names)}")
+    for name, _ in steps[turn] if turn < len(steps) else []:
+        _need(name in names, f"{name} is not among the tools: {sorted(names)}")
     return steps
 
 
@@ -55,7 +54,8 @@ def anthropic(request: dict[str, Any]) -> dict[str, Any]:
             told = [block["tool_use_id"] for block in message["content"]]
             _need(asked == told, f"asked {asked}, told {told}")
             results.update((block["tool_use_id"], block) for block in message["content"])
-    turn, steps = _turn(messages), _steps(names)
+    turn = _turn(messages)
+    steps = _steps(names, turn)
     if turn < len(steps):
         content: list[dict[str, Any]] = [{"type": "text", "text": "Let me see."}]
         for place, (name, arguments) in enumerate(steps[turn]):
@@ -93,7 +93,8 @@ def openai(request: dict[str, Any]) -> dict[str, Any]:
             _need(not open_calls, f"no answer to {open_calls}")
             open_calls = [call["id"] for call in message.get("tool_calls") or []]
     _need(not open_calls, f"no answer to {open_calls}")
-    turn, steps = _turn(messages), _steps(names)
+    turn = _turn(messages)
+    steps = _steps(names, turn)
     message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": None}
     if turn < len(steps):
         message["tool_calls"] = [
@@ -118,6 +119,9 @@ class Model:
     def __init__(self) -> None:
         self.refused: list[str] = []
         self.requests = 0
+        # The names of the tools, request by request.
+        self.shown: list[list[str]] = []
+        self._tools: list[Any] = []
         model = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -125,6 +129,7 @@ class Model:
                 request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 model.requests += 1
                 try:
+                    model._grown(request["tools"])
                     answer, status = (anthropic if self.path.endswith("/messages") else openai)(request), 200
                 except (Refused, KeyError, TypeError) as error:
                     model.refused.append(f"{type(error).__name__}: {error}")
@@ -142,6 +147,11 @@ class Model:
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def _grown(self, tools: list[Any]) -> None:
+        self.shown.append([tool["name"] if "name" in tool else tool["function"]["name"] for tool in tools])
+        _need(tools[: len(self._tools)] == self._tools, f"the tools changed: {self.shown[-2:]}")
+        self._tools = tools
 
     def close(self) -> None:
         self._server.shutdown()

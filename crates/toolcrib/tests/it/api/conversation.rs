@@ -80,7 +80,9 @@ fn a_task_and_a_budget_choose() {
     assert_eq!(for_task["loaded"].as_array().unwrap().len(), 1, "{for_task:#}");
     let small = assembled(json!({"task": "filter a catalogue of plants", "budget": 1}));
     let left: Vec<&Value> = small["left_out"].as_array().unwrap().iter().collect();
-    assert!(left.iter().any(|left| left["name"] == "up__echo_odd" && left["why"] == "budget" && left["deferred"] == true));
+    assert!(
+        left.iter().any(|left| left["name"] == "up__echo_odd" && left["why"] == "budget" && left["deferred"] == true)
+    );
     assert!(small["over_budget"].as_u64().unwrap() > 0, "{small:#}");
 }
 
