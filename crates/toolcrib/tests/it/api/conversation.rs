@@ -19,7 +19,7 @@ fn names(assembled: &Value) -> Vec<&str> {
     assembled["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect()
 }
 
-fn uses(name: &str, input: Value) -> Value {
+fn uses(name: &str, input: &Value) -> Value {
     json!({"role": "assistant", "content": [{"type": "tool_use", "id": "one", "name": name, "input": input}], "stop_reason": "tool_use"})
 }
 
@@ -33,7 +33,7 @@ fn a_tool_found_in_mid_conversation_is_shown_and_called_by_its_own_keys() {
     assert_eq!((&first["loaded"], &first["gone"]), (&json!([]), &json!([])), "{first:#}");
 
     let mut messages = vec![json!({"role": "user", "content": "which plants are there?"})];
-    let asked = uses("tool_search", json!({"queries": ["filter a catalogue of plants"], "limit": 1}));
+    let asked = uses("tool_search", &json!({"queries": ["filter a catalogue of plants"], "limit": 1}));
     let conversation = json!({"previous": first["turn"]});
     let turn = json!({"target": "anthropic", "response": asked, "conversation": conversation});
     messages.extend(done(&post(&api, "/v1/turns", &turn))["messages"].as_array().unwrap().clone());
@@ -50,7 +50,7 @@ fn a_tool_found_in_mid_conversation_is_shown_and_called_by_its_own_keys() {
     let properties = after[before.len()]["input_schema"]["properties"].as_object().unwrap();
     let renamed = properties.keys().next().unwrap().clone();
     assert_ne!(renamed, "$filter?");
-    let asked = uses("up__echo_odd", json!({renamed.clone(): "ferns"}));
+    let asked = uses("up__echo_odd", &json!({renamed.clone(): "ferns"}));
     let run = |conversation: &Value| {
         post(&api, "/v1/turns", &json!({"target": "anthropic", "response": asked, "conversation": conversation}))
     };
@@ -117,7 +117,7 @@ fn what_is_no_conversation_is_refused() {
         for path in ["/v1/assemble", "/v1/turns"] {
             let mut body = json!({"target": "anthropic", "conversation": conversation});
             if path == "/v1/turns" {
-                body["response"] = uses("tool_search", json!({}));
+                body["response"] = uses("tool_search", &json!({}));
             }
             let answer = post(&api, path, &body);
             assert_eq!((answer.status, error_code(&answer).as_str()), (400, "not_read"), "{conversation}");
