@@ -1,4 +1,5 @@
-//! Lint: what is wrong with tool definitions before a model or an attacker finds out. Pure; the same tools give the same
+//! Lint: what is wrong with tool definitions, and with the lists that choose among them, before a model or an attacker finds
+//! out. Pure; the same tools give the same
 //! findings in the same order, whatever the order in which the tools came.
 //!
 //! Every check is a [`Code`] with a row in [`Code::ALL`] and in `docs/lint.md`. Checks are heuristics over text that nobody vouches
@@ -11,6 +12,7 @@ mod describe;
 mod hidden;
 mod instruct;
 mod names;
+mod policy;
 mod schema;
 mod similar;
 mod strings;
@@ -21,9 +23,11 @@ use serde_json::Value;
 
 pub use baseline::{Accepted, Baseline, BaselineError};
 pub use code::{Code, Severity, markdown};
-pub use names::folded;
 
-use crate::{ContentHash, Quarantine, Source, ToolId, estimate::TokenCounter, name::NameLoser, render::Target};
+use crate::{
+    ContentHash, Quarantine, Source, ToolId, estimate::TokenCounter, name::NameLoser, render::Target,
+    select::PolicyFinding,
+};
 
 /// Most findings of one code. More are counted and not kept: what is wrong a thousand times is wrong once.
 pub const MOST_OF_A_CODE: usize = 5_000;
@@ -56,6 +60,8 @@ pub struct Input<'a> {
     pub quarantined: Vec<&'a Quarantine>,
     /// Tools that lost their name.
     pub losers: Vec<&'a NameLoser>,
+    /// What is odd about the policy ([`crate::select::lint`]).
+    pub policy: Vec<PolicyFinding>,
     /// Targets to hold the tools against.
     pub targets: Vec<Target>,
     /// How many definitions a request would hold at once, behind the bridge or not.
@@ -71,9 +77,9 @@ pub struct Finding {
     pub code: Code,
     /// How bad.
     pub severity: Severity,
-    /// The tool or source.
+    /// What it is about: a tool or a source; for the policy, where it is written.
     pub tool: String,
-    /// JSON Pointer into its definition; empty for the whole.
+    /// JSON Pointer into the definition, empty for the whole; for the policy, the entry.
     pub place: String,
     /// What is wrong, in one sentence.
     pub message: String,
@@ -108,17 +114,20 @@ impl Findings {
             return;
         }
         let tool = tool.to_string();
-        let parts = [code.word(), &tool, place, evidence].map(|part| ContentHash::of_bytes(part.as_bytes()));
         self.list.push(Finding {
             code,
             severity: code.severity(),
             place: place.to_owned(),
             message,
             fix: code.fix(),
-            fingerprint: ContentHash::of_hashes(parts).base32(20),
+            fingerprint: fingerprint([code.word(), &tool, place, evidence]),
             tool,
         });
     }
+}
+
+fn fingerprint(parts: [&str; 4]) -> String {
+    ContentHash::of_hashes(parts.map(|part| ContentHash::of_bytes(part.as_bytes()))).base32(20)
 }
 
 /// Runs every check.
@@ -127,6 +136,7 @@ pub fn lint(input: &Input<'_>) -> Report {
     tools.sort_by(|a, b| a.id.cmp(b.id));
     let mut findings = Findings::default();
     names::check(&tools, &input.quarantined, &input.losers, &mut findings);
+    policy::check(&input.policy, &mut findings);
     let reader = instruct::Reader::of(&tools);
     for tool in &tools {
         strings::each(tool.definition, &mut |place, text| {

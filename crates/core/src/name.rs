@@ -15,6 +15,7 @@ use unicode_normalization::UnicodeNormalization;
 use crate::{ContentHash, Source, ToolId, bridge::is_bridge_name};
 
 pub use assign::{Assignment, Claim, NameLoser, NameMap, assign};
+pub(crate) use confusable::loose;
 pub use confusable::{Alike, Lookalikes, clashes, folded, lookalikes};
 pub(crate) use merge::merge;
 pub use merge::{MergeRule, Merged, WhichOne};

@@ -1,5 +1,7 @@
 //! The wiring: the one place where configuration, stores, sources and the engine come together.
 
+mod policy;
+
 use std::{
     collections::BTreeMap,
     io::IsTerminal,
@@ -32,7 +34,6 @@ use crate::{
     args::{DisclosureMode, SourceArgs, TrustLevel},
     builtins,
     callers::{self, Callers, Known},
-    commands::doctor::policy,
     exit::Exit,
     payloads, print,
     seal::Seal,
@@ -231,8 +232,7 @@ impl World {
         while !self.starting().is_empty() && Instant::now() < until {
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
-        let (catalog, settings, loaded) = (self.engine.hub().catalog(), self.engine.settings(), self.loaded().await);
-        let found = policy::findings(&catalog, &settings, &loaded, &self.scope, &self.callers);
+        let found = self.policy_findings().await;
         let mut told = self.told.lock().await;
         let kinds = [FindingKind::Unmatched, FindingKind::Unservable, FindingKind::RemovesEverything];
         for odd in found.into_iter().filter(|odd| kinds.contains(&odd.kind)) {

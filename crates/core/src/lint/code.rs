@@ -80,6 +80,16 @@ codes! {
         "have the server say it in plain words";
     TargetRefuses, Error, "target-refuses", "A provider would refuse the tool; it is left out there.",
         "do what the reason says, at the server that sends the definition";
+    PolicyUnservable, Error, "policy-unservable", "Somebody cannot be served: a profile or group that there is not, or a tool that must be there and is not.",
+        "correct the name, or what removes the tool; until then that caller is refused";
+    PolicyUnmatched, Warning, "policy-unmatched", "An entry of a list names no tool.",
+        "correct the spelling or remove the entry; a denial that names nothing denies nothing";
+    PolicyShadowed, Warning, "policy-shadowed", "An entry allows only tools that a denial beside it or an earlier stage has removed.",
+        "remove the entry, or what removes its tools; stages only remove, so a later one cannot give back";
+    PolicyRemovesEverything, Warning, "policy-removes-everything", "Lists that apply together leave no tool.",
+        "widen one of the lists that are named";
+    PolicyUnsafe, Warning, "policy-unsafe", "An entry gives more than anybody should want: everything to strangers, or tools that may do damage.",
+        "name the tools that are meant";
     ConfusableNames, Warning, "confusable-names", "Two names differ only by case, separators or look-alike characters (threat T4).",
         "rename one of them; models mix them up and people cannot tell them apart";
     NameShortened, Warning, "name-shortened", "The name is too long and was cut; the model sees a hash at its end.",
@@ -108,6 +118,12 @@ codes! {
         "have the server wrap the result in an object";
     TooManyTools, Warning, "too-many-tools", "A request would hold more tools than the provider takes.",
         "turn disclosure on, or deny some";
+    PolicyUnavailable, Info, "policy-unavailable", "The tools that an entry names are not here at the moment.",
+        "nothing, if they are to come; otherwise do what the reason says";
+    PolicyRedundant, Info, "policy-redundant", "An entry adds nothing beside another one.",
+        "remove it";
+    PolicyUnreachable, Info, "policy-unreachable", "No profile, agent or caller is shown these tools.",
+        "allow them somewhere, or exclude them at their server";
     NameChanged, Info, "name-changed", "The name holds characters that no provider takes, so the model sees another one.",
         "have the server name it with letters, digits, _ and -";
     UselessDescription, Info, "useless-description", "The description says nothing that the name does not.",

@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Code, Findings, Subject, names::folded};
-use crate::disclosure::{clean, clip};
+use super::{Code, Findings, Subject};
+use crate::{
+    disclosure::{clean, clip},
+    name::loose,
+};
 
 /// Words that say nothing by themselves.
 const EMPTY_WORDS: &[&str] = &[
@@ -134,7 +137,7 @@ fn is_described(name: &str, schema: &Value, root: &Value) -> bool {
     let text = |schema: &Value, key: &str| schema[key].as_str().unwrap_or_default().trim().to_owned();
     let has = |schema: &Value| {
         let title = text(schema, "title");
-        !text(schema, "description").is_empty() || (!title.is_empty() && folded(&title) != folded(name))
+        !text(schema, "description").is_empty() || (!title.is_empty() && loose(&title) != loose(name))
     };
     let target = || schema["$ref"].as_str().and_then(|to| root.pointer(to.strip_prefix('#')?));
     let mut parts = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema[key].as_array()).flatten();

@@ -1,14 +1,12 @@
 //! Names: tools that were refused or lost theirs, names that pass for others, names that had to be changed.
 
-use std::collections::BTreeMap;
-
 use unicode_normalization::UnicodeNormalization;
 
 use super::{Code, Findings, Subject};
 use crate::{
     Quarantine,
-    disclosure::{clean, clip, is_invisible},
-    name::NameLoser,
+    disclosure::{clean, clip},
+    name::{NameLoser, lookalikes},
 };
 
 /// Longest name that every provider takes (standards §0.3).
@@ -73,42 +71,17 @@ fn changed(tool: &Subject<'_>, findings: &mut Findings) {
 /// One finding for each tool whose name passes for that of one before it, within servers and between servers whose
 /// labels pass for one another.
 fn confusable(tools: &[Subject<'_>], findings: &mut Findings) {
-    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    for (index, tool) in tools.iter().enumerate() {
-        let (group, name) = (tool.id.source.group(), tool.id.name.as_str());
-        let keys =
-            [format!("case {}/{}", folded(group), folded(name)), format!("shape {}/{}", shape(group), shape(name))];
-        let first = keys.iter().find_map(|key| seen.get(key)).copied();
-        if let Some(first) = first {
-            let other = tools[first].id;
+    for alike in lookalikes(tools.iter().map(|tool| (tool.id, tool.exposed))) {
+        let mut names = alike.tools.iter().map(|(id, _)| id);
+        let Some(first) = names.next() else { continue };
+        for other in names {
             // The same name under the same label is a conflict, and told as one.
-            if (other.source.group(), other.name.as_str()) != (group, name) {
-                let message = format!("is hard to tell from {}", clip(&clean(&other.to_string()), 120));
-                findings.add(Code::ConfusableNames, tool.id, "/name", message.clone(), &message);
+            if (first.source.group(), &first.name) != (other.source.group(), &other.name) {
+                let message = format!("is hard to tell from {}", clip(&clean(&first.to_string()), 120));
+                findings.add(Code::ConfusableNames, other, "/name", message.clone(), &message);
             }
         }
-        for key in keys {
-            seen.entry(key).or_insert(index);
-        }
     }
-}
-
-/// A name without case, separators, compatibility forms and invisible characters.
-pub fn folded(name: &str) -> String {
-    name.nfkc()
-        .filter(|c| !is_invisible(*c) && !matches!(c, '_' | '-' | '.' | ' ' | '/' | ':'))
-        .flat_map(|c| latin(c).to_lowercase())
-        .collect()
-}
-
-/// A name by what its characters look like, where case does not hide it.
-fn shape(name: &str) -> String {
-    let alike = |c: char| match c {
-        'I' | '1' | '|' => 'l',
-        '0' | 'O' => 'o',
-        other => other,
-    };
-    name.nfkc().filter(|c| !is_invisible(*c)).map(|c| alike(latin(c))).collect()
 }
 
 /// The Latin letter that a Cyrillic, Greek, Armenian or Cherokee one looks like; other characters as they are. Those

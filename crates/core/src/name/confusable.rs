@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use unicode_normalization::UnicodeNormalization;
 
-use crate::ToolId;
+use crate::{ToolId, disclosure::is_invisible};
 
 /// Tools whose names are easily taken for one another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -19,7 +20,7 @@ pub struct Lookalikes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Alike {
-    /// They differ only in case, or in `-` and `_`.
+    /// They differ only in case, in separators, or in what nobody sees.
     Case,
     /// They are written with characters that look alike (Unicode TS 39).
     Shape,
@@ -31,24 +32,38 @@ pub fn folded(name: &str) -> String {
     name.trim().to_lowercase().replace('-', "_")
 }
 
-/// What a name looks like.
+/// A name without case, separators, compatibility forms and characters that nobody sees.
+pub(crate) fn loose(name: &str) -> String {
+    seen(name).filter(|c| !matches!(c, '_' | '-' | '.' | ' ' | '/' | ':')).flat_map(char::to_lowercase).collect()
+}
+
+/// What a name looks like, whatever its case. Case is left until then: `I` looks like `l`, `i` does not.
 fn shape(name: &str) -> String {
-    unicode_security::skeleton(&folded(name)).collect::<String>().to_lowercase()
+    unicode_security::skeleton(&seen(name).collect::<String>()).collect::<String>().to_lowercase()
+}
+
+fn seen(name: &str) -> impl Iterator<Item = char> + '_ {
+    name.nfkc().filter(|c| !is_invisible(*c))
 }
 
 /// Groups of tools whose names are alike, each tool at most in one. `tools` with their exposed names, in any order. Own
-/// names count with the label of their source: that is what a listing shows.
+/// names count with the label of their source: that is what a listing shows (threat T4).
 pub fn lookalikes<'a>(tools: impl Iterator<Item = (&'a ToolId, &'a str)>) -> Vec<Lookalikes> {
-    let mut by_case: BTreeMap<String, BTreeSet<(&ToolId, &str)>> = BTreeMap::new();
-    let mut by_shape: BTreeMap<String, BTreeSet<(&ToolId, &str)>> = BTreeMap::new();
+    type Groups<'a> = BTreeMap<String, BTreeSet<(&'a ToolId, &'a str)>>;
+    let (mut by_exposed, mut by_case, mut by_shape) = (Groups::new(), Groups::new(), Groups::new());
     for (id, exposed) in tools {
-        by_case.entry(folded(exposed)).or_default().insert((id, exposed));
         let (group, own) = (id.source.group(), id.name.as_str());
-        by_shape.entry(format!("{}/{}", shape(group), shape(own))).or_default().insert((id, exposed));
+        for (groups, key) in [
+            (&mut by_exposed, folded(exposed)),
+            (&mut by_case, format!("{}/{}", loose(group), loose(own))),
+            (&mut by_shape, format!("{}/{}", shape(group), shape(own))),
+        ] {
+            groups.entry(key).or_default().insert((id, exposed));
+        }
     }
     let mut told: BTreeSet<&ToolId> = BTreeSet::new();
     let mut found = Vec::new();
-    for (groups, alike) in [(by_case, Alike::Case), (by_shape, Alike::Shape)] {
+    for (groups, alike) in [(by_exposed, Alike::Case), (by_case, Alike::Case), (by_shape, Alike::Shape)] {
         for group in groups.into_values().filter(|group| group.len() > 1) {
             if group.iter().all(|(id, _)| told.contains(id)) {
                 continue;

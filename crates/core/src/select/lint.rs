@@ -82,6 +82,8 @@ pub enum FindingKind {
     Unavailable,
     /// An entry that allows tools which the list's own denials, or earlier stages, have removed.
     Shadowed,
+    /// An entry that adds nothing beside another one.
+    Redundant,
     /// Lists that leave nothing.
     RemovesEverything,
     /// Tools that nobody is shown.
@@ -268,7 +270,7 @@ fn across(known: &Known<'_>, scopes: &[(String, Scope)], findings: &mut BTreeSet
     }
     for (alike, tools) in pairs {
         let how = match alike {
-            Alike::Case => "differ only in case or in - and _",
+            Alike::Case => "differ only in case or in separators",
             Alike::Shape => "look alike",
         };
         findings.insert(PolicyFinding {

@@ -21,7 +21,6 @@ use toolcrib_core::{
 };
 use toolcrib_engine::View;
 
-use super::doctor::policy;
 use crate::{
     args::AssembleArgs,
     exit::Exit,
@@ -150,9 +149,7 @@ fn trace(world: &World, scope: &Scope) -> anyhow::Result<Vec<Value>> {
 
 /// Entries of the policy that name nothing: kept, and told once.
 async fn warnings(world: &World) -> Vec<String> {
-    let (catalog, settings, loaded) = (world.engine.hub().catalog(), world.engine.settings(), world.loaded().await);
-    let found = policy::findings(&catalog, &settings, &loaded, &world.scope, &world.callers);
-    let unmatched = found.into_iter().filter(|odd| odd.kind == FindingKind::Unmatched);
+    let unmatched = world.policy_findings().await.into_iter().filter(|odd| odd.kind == FindingKind::Unmatched);
     unmatched.map(|odd| print::clean(&format!("warning: {odd}"))).collect()
 }
 

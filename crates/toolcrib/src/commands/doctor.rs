@@ -1,7 +1,5 @@
 //! `toolcrib doctor`: what is wrong, and the fix.
 
-pub(crate) mod policy;
-
 use std::net::{SocketAddr, TcpListener};
 
 use serde::Serialize;
@@ -93,7 +91,7 @@ pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
             find("note", tool.id().to_string(), format!("its schema cannot be enforced whole: {part}"));
         }
     }
-    for odd in policy::findings(&catalog, &settings, &loaded, &world.scope, &world.callers) {
+    for odd in world.policy_findings().await {
         let about = odd.entry.map_or(odd.origin.clone(), |entry| format!("'{entry}' in {}", odd.origin));
         find(odd.level.word(), about, odd.message);
     }

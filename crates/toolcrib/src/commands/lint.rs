@@ -1,4 +1,4 @@
-//! `toolcrib lint`: what is wrong with the definitions of tools.
+//! `toolcrib lint`: what is wrong with the definitions of tools, and with the lists that choose among them.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -8,6 +8,7 @@ use toolcrib_core::{
     Catalog, Source,
     lint::{Accepted, Baseline, Code, Finding, Input, Report, Severity, Subject, lint},
     render::Target,
+    select::PolicyFinding,
 };
 use toolcrib_engine::View;
 
@@ -42,7 +43,7 @@ pub(crate) async fn run(args: LintArgs) -> anyhow::Result<Exit> {
     world.wait_all(args.look.wait).await;
     let view = world.view()?;
     let catalog = world.engine.hub().catalog();
-    let report = look(&view, &catalog, targets);
+    let report = look(&view, &catalog, targets, world.policy_findings().await);
     let tools = view.set.tools().len();
     world.warn_about_sources();
     world.stop().await;
@@ -73,7 +74,7 @@ pub(crate) async fn run(args: LintArgs) -> anyhow::Result<Exit> {
 }
 
 /// Everything that the scope reaches, and what is not served though it should be.
-fn look(view: &View, catalog: &Catalog, targets: Vec<Target>) -> Report {
+fn look(view: &View, catalog: &Catalog, targets: Vec<Target>, policy: Vec<PolicyFinding>) -> Report {
     let set = &view.set;
     let tools = set.name_map().iter().zip(set.tools());
     let hidden = |source: &Source| !view.knows(source);
@@ -87,6 +88,7 @@ fn look(view: &View, catalog: &Catalog, targets: Vec<Target>) -> Report {
             .collect(),
         quarantined: catalog.quarantined().collect(),
         losers: set.losers.iter().collect(),
+        policy,
         targets,
         shown: set.definitions.len(),
         counter: set.counter(),

@@ -249,6 +249,43 @@ fn doctor_looks_the_policy_over() {
 }
 
 #[test]
+fn lint_looks_the_policy_over() {
+    let folder = Folder::new(
+        "[policy]\ndeny = ['static:shop/refnud']\n[policy.senders.'*']\nallow = ['*']\n\
+         [agents.a]\nallow = ['static:shop/refund']\nprofile = 'minimal'\n[agents.b]\nprofile = 'none'\n[profiles.none]\nallow = ['mcp:gone']",
+    );
+    let of_policy = |ran: &Value| -> Vec<(String, String, String)> {
+        let text = |one: &Value, key: &str| one[key].as_str().unwrap().to_owned();
+        let found = ran["findings"].as_array().unwrap().iter();
+        let found = found.filter(|one| one["code"].as_str().unwrap().starts_with("policy-"));
+        found.map(|one| (text(one, "code"), text(one, "tool"), text(one, "place"))).collect()
+    };
+    let words = ["lint", "--fail-on", "warning"];
+    let report = folder.json(&words);
+    let found = of_policy(&report);
+    for (code, origin, entry) in [
+        ("policy-unmatched", "policy.deny in ", "static:shop/refnud"),
+        ("policy-unsafe", "policy.senders.*", "*"),
+        ("policy-shadowed", "agents.a.allow in ", "static:shop/refund"),
+        ("policy-removes-everything", "agent 'b'", ""),
+    ] {
+        let there = found.iter().any(|one| one.0 == code && one.1.starts_with(origin) && one.2 == entry);
+        assert!(there, "{code} {origin}: {found:#?}");
+    }
+    assert_eq!(report["failed"], true);
+    let ran = folder.run(&words);
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.contains("warning policy-unmatched policy.deny in "), "{}", ran.out);
+    assert!(ran.out.contains("static:shop/refnud: no source offers"), "{}", ran.out);
+    // What was accepted stays accepted when the file's lines move.
+    assert_eq!(folder.run(&["lint", "--write-baseline", "accepted.json"]).code, 0);
+    let config = std::fs::read_to_string(folder.0.path().join("toolcrib.toml")).unwrap();
+    folder.write("toolcrib.toml", &format!("\n# A line more.\n{config}"));
+    let report = folder.json(&["lint", "--fail-on", "warning", "--baseline", "accepted.json"]);
+    assert_eq!((of_policy(&report), &report["failed"]), (Vec::new(), &Value::from(false)), "{report:#}");
+}
+
+#[test]
 fn a_place_with_both_lists_is_closed() {
     // Case 28: in one file nobody knows what was meant; in two, the later one adds.
     let folder = Folder::new("[policy]\nallow = ['current_time']\nalso_allow = ['static:shop']");

@@ -35,6 +35,19 @@ fn names_are_alike_by_case_or_by_shape() {
         &[("mcp:paypal/pay", "paypal__pay"), ("mcp:paypa1/pay", "paypa1__pay")],
         &[(&["mcp:paypa1/pay", "mcp:paypal/pay"], Alike::Shape)],
     );
+    // What nobody sees, separators of other kinds, full width.
+    check(
+        &[("mcp:a/get_it", "a__get_it"), ("mcp:a/getIt\u{feff}", "a__getIt_0tail000")],
+        &[(&["mcp:a/getIt\u{feff}", "mcp:a/get_it"], Alike::Case)],
+    );
+    check(
+        &[("mcp:a/get", "a__get"), ("mcp:a/ｇｅｔ", "a__0tail000")],
+        &[(&["mcp:a/get", "mcp:a/ｇｅｔ"], Alike::Case)],
+    );
+    check(
+        &[("mcp:a/get_aIl", "a__get_aIl"), ("mcp:a/get_all", "a__get_all")],
+        &[(&["mcp:a/get_aIl", "mcp:a/get_all"], Alike::Shape)],
+    );
     // One group is told once.
     check(
         &[("mcp:a/Get", "a__Get"), ("mcp:a/get", "a__get"), ("mcp:a/gEt", "a__gEt")],

@@ -163,7 +163,7 @@ pub(super) fn shadowed_within(place: &Place<'_>, known: &Known<'_>, findings: &m
     for selector in lists.allow.selectors().iter().filter(|selector| open && !selector.is_all()) {
         findings.insert(PolicyFinding {
             level: Level::Note,
-            kind: FindingKind::Shadowed,
+            kind: FindingKind::Redundant,
             origin: lists.origins.allow.clone(),
             entry: Some(selector.to_string()),
             message: "it adds nothing beside \"*\"".to_owned(),

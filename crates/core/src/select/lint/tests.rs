@@ -94,7 +94,7 @@ fn entries_without_effect() {
         found(policy, &[Scope::default()], FindingKind::Shadowed),
         ["mcp:github: all that it names is denied beside it (here:1); denials win"]
     );
-    let twice = found(global(lists(Some(&["*", "read_file"]), &[])), &[Scope::default()], FindingKind::Shadowed);
+    let twice = found(global(lists(Some(&["*", "read_file"]), &[])), &[Scope::default()], FindingKind::Redundant);
     assert_eq!(twice, ["read_file: it adds nothing beside \"*\""]);
     // G2: allowed by an agent, removed before.
     let mut policy = global(lists(None, &["run_command"]));
