@@ -4,6 +4,7 @@ mod builtin;
 mod calls;
 mod disclosure;
 mod gateway;
+mod label;
 mod limits;
 mod names;
 mod payloads;
@@ -25,6 +26,7 @@ pub use calls::{
 };
 pub use disclosure::{DisclosureConfig, Ranker};
 pub use gateway::{GatewayConfig, KeyScope, NamedKey, StoreConfig, SyncMode};
+pub use label::LabelConfig;
 pub use limits::{LimitsConfig, RedactMode, ResultsConfig, UntrustedMark};
 pub use names::{ConflictRule, MergeConfig, NamesConfig, PrefixRule};
 pub use payloads::{CacheMark, HostedCalls, LoadingMode, ModelConfig, ModelTokens, PayloadsConfig};

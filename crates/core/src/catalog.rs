@@ -7,7 +7,7 @@ use std::{
 
 use serde::Serialize;
 
-use crate::{ContentHash, Quarantine, Source, Tool, ToolId};
+use crate::{ContentHash, Labels, Quarantine, Source, Tool, ToolId};
 
 /// How a source is doing. A source that is not [`SourceState::Ready`] keeps its last known tools listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -54,6 +54,8 @@ pub struct SourceEntry {
     /// Whether the tools are last-known definitions rather than what the source says now.
     pub stale: bool,
     hash: ContentHash,
+    off: bool,
+    optional: bool,
 }
 
 impl SourceEntry {
@@ -68,6 +70,8 @@ impl SourceEntry {
             summary: None,
             stale: false,
             hash: ContentHash::of_hashes([]),
+            off: false,
+            optional: false,
         };
         entry.rehash();
         entry
@@ -83,10 +87,22 @@ impl SourceEntry {
 
     fn rehash(&mut self) {
         let text = |text: &str| ContentHash::of_bytes(text.as_bytes());
-        let tools = self.tools.iter().flat_map(|tool| {
-            let local = [u8::from(tool.always()), u8::from(tool.hints_trusted())];
-            [text(tool.name()), tool.hash(), ContentHash::of_bytes(&local), text(&tool.tags().join("\u{1f}"))]
-        });
+        self.off = self.tools.iter().any(|tool| tool.labels().is_off());
+        self.optional = self.tools.iter().any(|tool| tool.labels().optional);
+        // Most tools of a source share their labels.
+        let mut last: Option<(&Arc<Labels>, ContentHash)> = None;
+        let tools: Vec<ContentHash> = self
+            .tools
+            .iter()
+            .flat_map(|tool| {
+                let labels = match last {
+                    Some((labels, hash)) if Arc::ptr_eq(labels, tool.labels()) => hash,
+                    _ => tool.labels().hash(),
+                };
+                last = Some((tool.labels(), labels));
+                [text(tool.name()), tool.hash(), ContentHash::of_bytes(&[u8::from(tool.hints_trusted())]), labels]
+            })
+            .collect();
         let refused = self.quarantined.iter().map(|refused| text(&refused.name));
         let parts = [
             ContentHash::of_hashes(tools),
@@ -96,7 +112,17 @@ impl SourceEntry {
         self.hash = ContentHash::of_hashes(parts);
     }
 
-    /// Hash over the tools, what was refused and the summary; not over the state.
+    /// Whether any of its tools is off ([`Labels::is_off`]).
+    pub fn has_off(&self) -> bool {
+        self.off
+    }
+
+    /// Whether any of its tools is labelled optional.
+    pub fn has_optional(&self) -> bool {
+        self.optional
+    }
+
+    /// Hash over the tools, their labels, what was refused and the summary; not over the state.
     pub fn hash(&self) -> ContentHash {
         self.hash
     }

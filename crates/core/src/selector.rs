@@ -12,8 +12,12 @@ use std::{
 };
 
 use self::{matcher::Side, pattern::Pattern};
-use crate::{Source, Tool, ToolId};
+use crate::{
+    Source, Tool, ToolId,
+    permission::{Risk, WordError, classify},
+};
 
+use groups::Risks;
 pub use groups::{GroupError, Groups};
 
 /// Names a set of tools. See [`Selector::from_str`] for the forms.
@@ -33,6 +37,9 @@ enum Form {
     InSource(Source, Pattern),
     Connector(String, Option<String>),
     Tag(String),
+    Category(String),
+    Namespace(String),
+    Risk(Risk),
     Name(Pattern),
 }
 
@@ -79,7 +86,9 @@ impl Selector {
             }
             Form::InSource(source, name) => source_matches(source, tool.source()) && name.is_match(tool.name()),
             Form::Connector(name, account) => connector_matches(name, account.as_deref(), tool.source()),
-            Form::Tag(tag) => tool.tags().iter().any(|t| t == tag),
+            Form::Tag(_) | Form::Category(_) | Form::Namespace(_) | Form::Risk(_) => {
+                self.form.holds_of_labels(tool, exposed, groups.risks().map(AsRef::as_ref), side)
+            }
             Form::Name(name) => {
                 name.is_match(exposed)
                     || restrict && name.is_match(tool.name())
@@ -109,6 +118,11 @@ impl Selector {
         matches!(self.form, Form::Name(_))
     }
 
+    /// Whether it goes by risk.
+    pub fn is_risk(&self) -> bool {
+        matches!(self.form, Form::Risk(_))
+    }
+
     /// Whether it names everything.
     pub fn is_all(&self) -> bool {
         matches!(self.form, Form::All)
@@ -124,6 +138,9 @@ impl Selector {
             | Form::InSource(..)
             | Form::Connector(..)
             | Form::Tag(_)
+            | Form::Category(_)
+            | Form::Namespace(_)
+            | Form::Risk(_)
             | Form::Name(_) => None,
         }
     }
@@ -131,6 +148,26 @@ impl Selector {
     /// The text it was read from.
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+}
+
+impl Form {
+    /// For the forms that go by labels and by risk; false for the others.
+    fn holds_of_labels(&self, tool: &Tool, exposed: &str, risks: Option<&Risks>, side: Side) -> bool {
+        let labels = tool.labels();
+        match self {
+            Self::Tag(tag) => labels.tags.iter().any(|own| own == tag),
+            Self::Category(name) => labels.category.as_deref() == Some(name),
+            Self::Namespace(name) => labels.namespace() == name,
+            Self::Risk(level) => {
+                let found = match risks {
+                    Some(risks) => classify(tool, exposed, &risks.rules, &risks.groups),
+                    None => classify(tool, exposed, &[], &Groups::default()),
+                };
+                if side == Side::Restrict { found.risk >= *level } else { found.risk <= *level }
+            }
+            _ => false,
+        }
     }
 }
 
@@ -159,10 +196,11 @@ fn source_matches(pattern: &Source, source: &Source) -> bool {
 impl FromStr for Selector {
     type Err = SelectorError;
 
-    /// Reads one of: `*`, `readonly`, `group:NAME`, `tag:NAME`, a source (`builtin`, `mcp:SERVER`, `plugin:ID`,
+    /// Reads one of: `*`, `readonly`, `group:NAME`, `tag:NAME`, `category:NAME`, `namespace:NAME`, `risk:LEVEL`, a source (`builtin`, `mcp:SERVER`, `plugin:ID`,
     /// `connector:NAME[:ACCOUNT]`, `static:GROUP`, …), a source and a tool (`mcp:SERVER/tool`, the tool exact or a
     /// glob), or an exact name or glob. Where a list takes away, names are held against exposed names and own names;
-    /// where it lets through, against exposed names only ([`Selector::grants`]). The case of ASCII letters of names does
+    /// where it lets through, against exposed names only ([`Selector::grants`]). `risk:LEVEL` names what is of that level
+    /// or worse where a list takes away, of that level or better where it lets through. The case of ASCII letters of names does
     /// not count; a bare name may also be a plugin's id, another host's name for a built-in tool (`Bash`) or an alias.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let trimmed = text.trim();
@@ -177,13 +215,14 @@ impl FromStr for Selector {
             "*" => Form::All,
             "readonly" => Form::ReadOnly,
             _ => match trimmed.split_once(':') {
-                Some(("group", name)) if !name.is_empty() => Form::Group(name.to_owned()),
-                Some(("tag", name)) if !name.is_empty() => Form::Tag(name.to_owned()),
-                Some(("category" | "namespace" | "risk", _)) => {
-                    return Err(fail(
-                        "this kind of selector needs the tool manager, which this version does not have; use group:, tag: or a source",
-                    ));
+                Some((kind @ ("group" | "tag" | "category" | "namespace"), "")) => {
+                    return Err(fail(&format!("write the name after '{kind}:'")));
                 }
+                Some(("group", name)) => Form::Group(name.to_owned()),
+                Some(("tag", name)) => Form::Tag(name.to_owned()),
+                Some(("category", name)) => Form::Category(name.to_owned()),
+                Some(("namespace", name)) => Form::Namespace(name.to_owned()),
+                Some(("risk", word)) => Form::Risk(word.parse().map_err(|error: WordError| fail(&error.to_string()))?),
                 Some(("connector", rest)) if !rest.contains('/') && !rest.is_empty() => match rest.split_once(':') {
                     None => Form::Connector(rest.to_owned(), None),
                     Some((name, account)) => Form::Connector(name.to_owned(), Some(account.to_owned())),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ContentHash, Source, ToolId};
+use crate::{ContentHash, Labels, Source, ToolId};
 
 /// A tool's behaviour hints. Untrusted when they come from an upstream: they may raise caution, never lower it.
 /// Absent hints stay absent here; the defaults of the MCP specification (§ tool annotations) are for whoever asks.
@@ -33,8 +33,7 @@ pub struct Tool {
     definition: Arc<Value>,
     annotations: Annotations,
     hash: ContentHash,
-    tags: Arc<[String]>,
-    always: bool,
+    labels: Arc<Labels>,
     hints_trusted: bool,
     chars: usize,
 }
@@ -50,24 +49,16 @@ impl Tool {
             definition: Arc::new(definition),
             annotations,
             hash,
-            tags: Arc::from([]),
-            always: false,
+            labels: Labels::nothing(),
             hints_trusted,
             chars,
         }
     }
 
-    /// The same tool with tags from local configuration (`tag:NAME` selects them).
+    /// The same tool with what is said of it locally.
     #[must_use]
-    pub fn with_tags(mut self, tags: Arc<[String]>) -> Self {
-        self.tags = tags;
-        self
-    }
-
-    /// The same tool marked, by local configuration, as never deferred.
-    #[must_use]
-    pub fn with_always(mut self, always: bool) -> Self {
-        self.always = always;
+    pub fn with_labels(mut self, labels: Arc<Labels>) -> Self {
+        self.labels = labels;
         self
     }
 
@@ -138,13 +129,18 @@ impl Tool {
         self.chars
     }
 
-    /// Tags from local configuration.
-    pub fn tags(&self) -> &[String] {
-        &self.tags
+    /// What is said of it locally.
+    pub fn labels(&self) -> &Arc<Labels> {
+        &self.labels
     }
 
-    /// Whether local configuration says that this tool is never deferred.
+    /// Its tags.
+    pub fn tags(&self) -> &[String] {
+        &self.labels.tags
+    }
+
+    /// Whether it is never deferred.
     pub fn always(&self) -> bool {
-        self.always
+        self.labels.always
     }
 }

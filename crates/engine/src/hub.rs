@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 use toolcrib_core::{
-    Catalog, IngestLimits, Source, SourceEntry, SourceState, Tool,
+    Catalog, IngestLimits, Labels, Source, SourceEntry, SourceState, Tool,
     ingest::ingest,
     schema::{self, SchemaLimits},
 };
@@ -22,10 +22,10 @@ use crate::backend::Backend;
 pub struct SourceOptions {
     /// One line on what the source is for, shown in listings.
     pub summary: Option<String>,
-    /// Tags given to all its tools.
-    pub tags: Vec<String>,
-    /// Whether its tools are never deferred.
-    pub always: bool,
+    /// What is said of all its tools.
+    pub labels: Arc<Labels>,
+    /// What is said of single tools instead, by the source's own name of each.
+    pub tools: BTreeMap<String, Arc<Labels>>,
     /// Whether its behaviour hints are believed: only then may `readonly` let its tools through.
     pub trust_hints: bool,
 }
@@ -255,7 +255,8 @@ fn build_entry(
 }
 
 fn marked(tool: Tool, options: &SourceOptions) -> Tool {
-    tool.with_tags(options.tags.as_slice().into()).with_always(options.always).with_trusted_hints(options.trust_hints)
+    let labels = options.tools.get(tool.name()).unwrap_or(&options.labels).clone();
+    tool.with_labels(labels).with_trusted_hints(options.trust_hints)
 }
 
 fn summary(options: &SourceOptions) -> Option<Arc<str>> {

@@ -1,6 +1,7 @@
 //! From configuration to the settings of the engine, the servers and the gateway.
 
 mod calls;
+mod labels;
 mod permissions;
 pub(crate) mod policy;
 mod whom;
@@ -38,7 +39,9 @@ pub(crate) fn engine(
 ) -> anyhow::Result<EngineSettings> {
     let config = &loaded.config;
     let groups = policy::groups(loaded)?;
-    let permissions = permissions::permissions(loaded, default_trust, groups.clone())?;
+    let mut permissions = permissions::permissions(loaded, default_trust, groups.clone())?;
+    let groups = groups.with_risks(permissions.risks.clone());
+    permissions.groups = groups.clone();
     let policy = policy::policy(loaded, groups.clone(), &permissions)?;
     let (disclosure, problems) = disclosure::resolve(&config.disclosure.raw());
     findings.extend(problems.into_iter().map(|problem| disclosure_problem("disclosure", &problem)));
@@ -95,7 +98,8 @@ pub(crate) fn hub(config: &Config) -> HubLimits {
 }
 
 /// Settings of one server, and what is said about it locally.
-pub(crate) fn upstream(name: &str, server: &ServerConfig, config: &Config) -> (UpstreamSettings, SourceOptions) {
+pub(crate) fn upstream(name: &str, server: &ServerConfig, loaded: &Loaded) -> (UpstreamSettings, SourceOptions) {
+    let config = &loaded.config;
     let plain = |map: &BTreeMap<String, Secret>| -> BTreeMap<String, String> {
         map.iter().map(|(key, value)| (key.clone(), value.expose().to_owned())).collect()
     };
@@ -131,12 +135,8 @@ pub(crate) fn upstream(name: &str, server: &ServerConfig, config: &Config) -> (U
         },
         ..UpstreamSettings::new(name, transport)
     };
-    let options = SourceOptions {
-        summary: server.description.clone(),
-        tags: server.tags.clone(),
-        always: server.always,
-        trust_hints: server.trust_hints,
-    };
+    let (labels, tools) = labels::of_server(name, server, loaded);
+    let options = SourceOptions { summary: server.description.clone(), trust_hints: server.trust_hints, labels, tools };
     (settings, options)
 }
 

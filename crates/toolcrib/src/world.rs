@@ -146,7 +146,7 @@ impl World {
         engine.settings().assemble.policy.check(&scope)?;
         let mut upstreams = BTreeMap::new();
         for (name, server) in loaded.config.servers.iter().filter(|(_, server)| server.is_enabled()) {
-            upstreams.insert(name.clone(), spawn(name, &loaded.config, server, &hub, &stores));
+            upstreams.insert(name.clone(), spawn(name, &loaded, server, &hub, &stores));
         }
         if let Some(pending) = &pending
             && let Err(error) = pending.recover().await
@@ -303,9 +303,9 @@ impl World {
         }
         for (name, server) in loaded.config.servers.iter().filter(|(_, server)| server.is_enabled()) {
             if change.added.contains(name) || change.changed.contains(name) {
-                running.upstreams.insert(name.clone(), spawn(name, &loaded.config, server, hub, &self.stores));
+                running.upstreams.insert(name.clone(), spawn(name, &loaded, server, hub, &self.stores));
             } else if change.relabelled.contains(name) {
-                let (_, options) = settings::upstream(name, server, &loaded.config);
+                let (_, options) = settings::upstream(name, server, &loaded);
                 hub.reconfigure(&Source::Mcp(name.clone()), options);
             }
         }
@@ -452,12 +452,12 @@ fn overrides(flags: &SourceArgs, trust: Option<TrustLevel>) -> Vec<Override> {
 
 fn spawn(
     name: &str,
-    config: &Config,
+    loaded: &Loaded,
     server: &toolcrib_config::ServerConfig,
     hub: &Hub,
     stores: &Stores,
 ) -> Arc<Upstream> {
-    let (settings, options) = settings::upstream(name, server, config);
+    let (settings, options) = settings::upstream(name, server, loaded);
     Upstream::spawn(settings, hub, options, Some(stores.definitions.clone()), server.fingerprint())
 }
 

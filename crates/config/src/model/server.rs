@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::clamp;
+use super::{LabelConfig, clamp, label::MAX_PRIORITY};
 use crate::{Diagnostic, Secret};
 
 /// How a server is reached.
@@ -75,6 +75,15 @@ pub struct ServerConfig {
     pub description: Option<String>,
     /// Tags of all its tools, for `tag:NAME` selectors.
     pub tags: Vec<String>,
+    /// What its tools are for, for `category:NAME` selectors.
+    pub category: Option<String>,
+    /// The set its tools belong to, for `namespace:NAME` selectors. Left out: `default`.
+    pub namespace: Option<String>,
+    /// Tools of a higher priority come first where not all can be shown; -1000000 to 1000000.
+    #[schemars(range(min = -1_000_000, max = 1_000_000))]
+    pub priority: i32,
+    /// What is said of single tools, by the server's own names.
+    pub tools: BTreeMap<String, LabelConfig>,
     /// Only these of its tools (own names, globs).
     pub include: Option<Vec<String>>,
     /// Not these of its tools; wins over `include`.
@@ -112,6 +121,10 @@ impl Default for ServerConfig {
             call_timeout_ms: None,
             description: None,
             tags: Vec::new(),
+            category: None,
+            namespace: None,
+            priority: 0,
+            tools: BTreeMap::new(),
             include: None,
             exclude: Vec::new(),
             always: false,
@@ -135,6 +148,10 @@ impl ServerConfig {
         let launched = Self {
             description: None,
             tags: Vec::new(),
+            category: None,
+            namespace: None,
+            priority: 0,
+            tools: BTreeMap::new(),
             include: None,
             exclude: Vec::new(),
             always: false,
@@ -190,6 +207,10 @@ impl ServerConfig {
 
     pub(crate) fn settle(&mut self, key: &str, findings: &mut Vec<Diagnostic>) {
         clamp(&mut self.connect_timeout_ms, 100, 600_000, &format!("{key}.connect_timeout_ms"), findings);
+        clamp(&mut self.priority, -MAX_PRIORITY, MAX_PRIORITY, &format!("{key}.priority"), findings);
+        for (name, tool) in &mut self.tools {
+            tool.settle(&format!("{key}.tools.{name}"), findings);
+        }
         if let Some(limit) = &mut self.call_timeout_ms {
             clamp(limit, 100, 600_000, &format!("{key}.call_timeout_ms"), findings);
         }

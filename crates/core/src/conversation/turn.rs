@@ -263,8 +263,8 @@ impl<'s> Build<'s> {
                 position,
                 name: set.name_map().name(position),
                 tokens: if self.has.contains(&position) { 0 } else { set.tokens_of(position) },
-                priority: 0,
-                conditions: &[],
+                priority: set.tools()[position].labels().priority,
+                conditions: &set.tools()[position].labels().conditions,
                 keep: false,
             })
             .collect();

@@ -13,7 +13,7 @@ const MAX_LEFT_OUT: usize = 5;
 pub struct Filter {
     /// Where tools come from: a source (`mcp:github`), a kind (`mcp`, `builtin`, …) or a label.
     pub source: Option<String>,
-    /// A tag that tools have, in whatever case.
+    /// The category or a tag of tools, in whatever case.
     pub category: Option<String>,
     /// Only tools that say that they change nothing.
     pub readonly: bool,
@@ -35,7 +35,10 @@ impl Filter {
             return Err("it comes from another source");
         }
         let tagged = |wanted: &str| {
-            card.tool.is_some_and(|tool| tool.tags().iter().any(|tag| tag.to_lowercase() == wanted.to_lowercase()))
+            let is = |own: &str| own.to_lowercase() == wanted.to_lowercase();
+            card.tool.is_some_and(|tool| {
+                tool.labels().category.as_deref().is_some_and(is) || tool.tags().iter().any(|tag| is(tag))
+            })
         };
         if self.category.as_deref().is_some_and(|wanted| !tagged(wanted)) {
             return Err("it is in another category");

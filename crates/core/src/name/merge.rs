@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{Claim, NameSettings, exposed_name};
-use crate::{ContentHash, Source, Tool, ToolId};
+use crate::{ContentHash, Labels, Source, Tool, ToolId};
 
 /// Servers whose tools are merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,8 +128,25 @@ fn stand_in(rule: &MergeRule, members: &BTreeMap<String, Arc<Tool>>) -> Option<T
     let source = Source::Mcp(rule.label.clone());
     let tool = Tool::new(source, first.name().to_owned(), definition, first.annotations());
     let trusted = members.values().all(|tool| tool.hints_trusted());
-    let always = members.values().any(|tool| tool.always());
-    Some(tool.with_tags(tags.into()).with_always(always).with_trusted_hints(trusted))
+    // What all say alike is said of it too.
+    let all = |of: fn(&Labels) -> &Option<Arc<str>>| {
+        let first = of(first.labels());
+        if members.values().all(|tool| of(tool.labels()) == first) { first.clone() } else { None }
+    };
+    let labels = Labels {
+        enabled: true,
+        namespace: all(|labels| &labels.namespace),
+        category: all(|labels| &labels.category),
+        tags: tags.into(),
+        priority: members.values().map(|tool| tool.labels().priority).max().unwrap_or_default(),
+        conditions: first.labels().conditions.clone(),
+        always: members.values().any(|tool| tool.always()),
+        optional: false,
+        // Each call is judged as one of the tool that it means.
+        permission: None,
+        origin: first.labels().origin.clone(),
+    };
+    Some(tool.with_labels(Arc::new(labels)).with_trusted_hints(trusted))
 }
 
 #[cfg(test)]

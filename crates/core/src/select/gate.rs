@@ -26,6 +26,8 @@ pub(crate) struct Gate {
 }
 
 pub(crate) enum Kind {
+    /// What is said of single tools.
+    Off,
     Servers(BTreeMap<Source, ServerFilter>),
     /// Names of built-in tools, in lower case.
     PluginIds(HashSet<String>),
@@ -75,6 +77,7 @@ impl ReadyLists {
 /// Why a gate removed a tool, in a form that costs nothing to keep for ten thousand of them.
 #[derive(Clone, Debug)]
 pub(crate) enum Why {
+    Off,
     Excluded,
     NotIncluded,
     PluginId,
@@ -83,7 +86,8 @@ pub(crate) enum Why {
     UnlessAllowed(u32),
     NotAllowed,
     Conditional(u32),
-    Optional(u32),
+    /// By the entry at this position; by its label if there is none.
+    Optional(Option<u32>),
     Parent,
     Custom(Box<Removal>),
 }
@@ -92,6 +96,7 @@ pub(crate) enum Why {
 pub(crate) enum Entered<'g> {
     /// Nothing to ask here.
     Open,
+    Off,
     Filter(&'g ServerFilter),
     /// Every tool of this source is removed.
     Closed(Why),
@@ -111,6 +116,7 @@ pub(crate) enum Entered<'g> {
 impl Gate {
     pub(crate) fn enter(&self, source: &Source) -> Entered<'_> {
         match &self.kind {
+            Kind::Off => Entered::Off,
             Kind::Servers(filters) => filters.get(source).map_or(Entered::Open, Entered::Filter),
             Kind::PluginIds(names) => match source {
                 Source::Plugin(id) if names.contains(&id.to_lowercase()) => Entered::Closed(Why::PluginId),
@@ -139,6 +145,7 @@ impl Gate {
     pub(crate) fn removal(&self, tool: &Tool, position: usize, why: &Why) -> Removal {
         match (&self.kind, why) {
             (_, Why::Custom(removal)) => Removal::clone(removal),
+            (Kind::Off, _) => off(tool),
             (Kind::Servers(filters), why) => match filters.get(tool.source()) {
                 Some(filter) => filter.removal(tool, matches!(why, Why::Excluded)),
                 None => unexplained(),
@@ -176,8 +183,13 @@ impl Gate {
                 Removal { rule, origin: named.origin.clone(), fix }
             }
             (Kind::Optional { named, .. }, Why::Optional(index)) => Removal {
-                rule: format!("\"{}\" is optional and no allow list names it", text(&named.selectors, *index)),
-                origin: named.origin.clone(),
+                rule: match index {
+                    Some(index) => {
+                        format!("\"{}\" is optional and no allow list names it", text(&named.selectors, *index))
+                    }
+                    None => "it is optional and no allow list names it".to_owned(),
+                },
+                origin: index.map_or_else(|| origin(tool), |_| named.origin.clone()),
                 fix: format!("add \"{}\" to policy.also_allow", tool.id()),
             },
             (Kind::Lists(ready), why) => {
@@ -199,6 +211,24 @@ impl Gate {
             _ => unexplained(),
         }
     }
+}
+
+/// Where the labels of a tool were written.
+fn origin(tool: &Tool) -> String {
+    match &*tool.labels().origin {
+        "" => "the program that registered it".to_owned(),
+        origin => origin.to_owned(),
+    }
+}
+
+fn off(tool: &Tool) -> Removal {
+    let id = tool.id();
+    let (rule, fix) = if tool.labels().enabled {
+        ("its permission is deny", format!("give it another one: toolcrib tools set \"{id}\" --permission ask"))
+    } else {
+        ("it is switched off", format!("switch it on: toolcrib tools enable \"{id}\""))
+    };
+    Removal { rule: rule.to_owned(), origin: origin(tool), fix }
 }
 
 fn text(list: &[Selector], index: u32) -> &str {
@@ -224,6 +254,7 @@ impl Entered<'_> {
         let tool = subject.tool;
         match self {
             Self::Open => None,
+            Self::Off => tool.labels().is_off().then_some(Why::Off),
             Self::Closed(why) => Some(why.clone()),
             Self::Filter(filter) => {
                 let excluded = filter.judge(tool, subject.exposed)?;
@@ -235,7 +266,10 @@ impl Entered<'_> {
             }
             Self::Named(within, why) => within.first(subject).map(why),
             Self::Optional(within, allowed, grants) => {
-                let index = within.first(subject)?;
+                let index = within.first(subject);
+                if index.is_none() && !tool.labels().optional {
+                    return None;
+                }
                 let named = allowed.first(subject).is_some() || grants.contains(tool.id());
                 (!named).then_some(Why::Optional(index))
             }

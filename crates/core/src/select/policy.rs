@@ -41,7 +41,7 @@ pub struct Policy {
     pub owner_only: Named,
     /// Tools that need a client capability, by capability.
     pub capabilities: BTreeMap<String, Named>,
-    /// Tools that are hidden unless an allow list or a grant names them.
+    /// Tools that are hidden unless an allow list or a grant names them, beside those that are labelled so.
     pub optional: Named,
     /// Profiles by name.
     pub profiles: BTreeMap<String, Lists>,
@@ -53,7 +53,8 @@ pub struct Policy {
 }
 
 /// The stages in their order. Stages of the embedding program come last.
-pub const STAGES: [&str; 18] = [
+pub const STAGES: [&str; 19] = [
+    "tool",
     "server",
     "plugin",
     "permissions",
@@ -325,6 +326,9 @@ impl Policy {
         let groups = &self.groups;
         let mut gates = Vec::new();
         let mut push = |stage: Cow<'static, str>, kind: Kind| gates.push(Gate { stage, kind });
+        if catalog.sources().values().any(|entry| entry.has_off()) {
+            push("tool".into(), Kind::Off);
+        }
         if !self.servers.is_empty() {
             push("server".into(), Kind::Servers(self.servers.clone()));
         }
@@ -349,7 +353,7 @@ impl Policy {
             push("capability".into(), Kind::Conditional { named: named.clone(), matcher: restrict(named), condition });
         }
         let lists = self.lists(scope)?;
-        if !self.optional.selectors.is_empty() {
+        if !self.optional.selectors.is_empty() || catalog.sources().values().any(|entry| entry.has_optional()) {
             let allowing = lists.iter().flat_map(|(_, lists)| lists.allow.selectors().iter().chain(&lists.also_allow));
             let allowing: Vec<Selector> = allowing.cloned().collect();
             push(

@@ -10,10 +10,10 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    IngestLimits, Source, SourceEntry, SourceState, ToolId,
+    IngestLimits, Labels, Source, SourceEntry, SourceState, ToolId,
     assemble::{AssembleSettings, Incomplete, assemble},
     ingest::ingest,
-    permission::ToolPattern,
+    permission::{Action, ToolPattern},
     selector::{Groups, Selector},
 };
 
@@ -572,6 +572,44 @@ fn stages_have_one_order_and_the_first_that_removes_is_told() {
     let mut sorted = STAGES;
     sorted.sort_unstable();
     assert!(sorted.windows(2).all(|two| two[0] != two[1]), "stages have different names");
+}
+
+/// The catalog with one tool labelled.
+fn labelled(id: &str, labels: &Labels) -> Catalog {
+    let (catalog, id) = (catalog_of(TOOLS), id.parse::<ToolId>().unwrap());
+    let entry = &catalog.sources()[&id.source];
+    let labels = Arc::new(labels.clone());
+    let relabel = |tool: &Arc<Tool>| {
+        let tool = Tool::clone(tool);
+        Arc::new(if *tool.id() == id { tool.with_labels(labels.clone()) } else { tool })
+    };
+    let tools = entry.tools.iter().map(relabel).collect();
+    let entry = SourceEntry::new(SourceState::Ready, tools, vec![]);
+    assert_ne!(entry.hash(), catalog.sources()[&id.source].hash(), "labels are part of the hash");
+    catalog.with_source(id.source, Some(Arc::new(entry)))
+}
+
+#[test]
+fn labels_of_single_tools_take_them_away() {
+    let told = |labels: Labels, policy: &Policy| {
+        let catalog = labelled("mcp:bridge/search", &labels);
+        let selection = select(&catalog, policy, &NameSettings::default(), &everybody()).unwrap();
+        let found = selection.removals.iter().find(|one| one.tool.id().to_string() == "mcp:bridge/search")?;
+        Some((selection.removals.stage(found).to_owned(), selection.removals.removal(found)))
+    };
+    let everything = global(None, &[]);
+    assert_eq!(told(Labels { priority: 1, ..Labels::default() }, &everything), None);
+    let off = Labels { enabled: false, origin: "toolcrib tools".into(), ..Labels::default() };
+    let (stage, removal) = told(off, &everything).unwrap();
+    assert_eq!((&*stage, &*removal.rule, &*removal.origin), ("tool", "it is switched off", "toolcrib tools"));
+    assert_eq!(removal.fix, "switch it on: toolcrib tools enable \"mcp:bridge/search\"");
+    let (_, removal) = told(Labels { permission: Some(Action::Deny), ..Labels::default() }, &everything).unwrap();
+    assert_eq!((&*removal.rule, &*removal.origin), ("its permission is deny", "the program that registered it"));
+    // 2, 4: optional tools want to be named.
+    let optional = || Labels { optional: true, ..Labels::default() };
+    let (stage, removal) = told(optional(), &everything).unwrap();
+    assert_eq!((&*stage, &*removal.rule), ("optional", "it is optional and no allow list names it"));
+    assert_eq!(told(optional(), &global(Some(&["mcp:bridge"]), &[])), None);
 }
 
 #[test]

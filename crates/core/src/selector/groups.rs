@@ -1,9 +1,9 @@
 //! Named sets of selectors.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Form, Selector};
-use crate::ToolId;
+use crate::{ToolId, permission::RiskRule};
 
 /// Named sets of selectors (`group:NAME`): those that toolcrib defines, and those of the configuration. With them, other
 /// names of single tools.
@@ -12,6 +12,15 @@ pub struct Groups {
     members: BTreeMap<String, Vec<Selector>>,
     // By the name in lower case.
     aliases: BTreeMap<String, ToolId>,
+    risks: Option<Arc<Risks>>,
+}
+
+/// What local rules say of the risk of tools, for `risk:LEVEL`. The groups that these rules refer to know none, so that
+/// a rule about risk cannot depend on itself.
+#[derive(Debug)]
+pub(crate) struct Risks {
+    pub(crate) rules: Vec<RiskRule>,
+    pub(crate) groups: Groups,
 }
 
 /// The groups that always exist. Members of `agents` and `agent-control` are names that agent hosts give to tools that
@@ -60,7 +69,7 @@ impl Default for Groups {
     fn default() -> Self {
         let parse = |texts: &[&str]| texts.iter().filter_map(|text| text.parse().ok()).collect();
         let members = DEFINED.iter().map(|(name, texts)| ((*name).to_owned(), parse(texts))).collect();
-        Self { members, aliases: BTreeMap::new() }
+        Self { members, aliases: BTreeMap::new(), risks: None }
     }
 }
 
@@ -93,6 +102,21 @@ pub enum GroupError {
 pub(super) const MAX_DEPTH: usize = 8;
 
 impl Groups {
+    /// Local statements that `risk:LEVEL` goes by, beside hints and the list of built-in tools.
+    #[must_use]
+    pub fn with_risks(mut self, rules: Vec<RiskRule>) -> Self {
+        self.risks = None;
+        if !rules.is_empty() {
+            let groups = self.clone();
+            self.risks = Some(Arc::new(Risks { rules, groups }));
+        }
+        self
+    }
+
+    pub(crate) fn risks(&self) -> Option<&Arc<Risks>> {
+        self.risks.as_ref()
+    }
+
     /// Adds or replaces a group.
     pub fn insert(&mut self, name: impl Into<String>, members: Vec<Selector>) {
         self.members.insert(name.into(), members);

@@ -3,9 +3,14 @@
 //! Everything that does not depend on the tool is done once: groups are laid open, names go into a map, and on entering
 //! a source all that is said of sources is decided. What is left for each tool is one or two look-ups and the globs.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-use super::{Form, Groups, Selector, alias, groups::MAX_DEPTH, pattern::Pattern, source_matches};
+use super::{
+    Form, Groups, Selector, alias,
+    groups::{MAX_DEPTH, Risks},
+    pattern::Pattern,
+    source_matches,
+};
 use crate::{Source, Tool};
 
 /// What a list does with the tools it names.
@@ -48,7 +53,8 @@ pub(crate) struct Matcher {
     // Names in lower case.
     names: HashMap<Box<str>, u32>,
     globs: Vec<(u32, Pattern)>,
-    tags: Vec<(u32, Box<str>)>,
+    labels: Vec<(u32, Form)>,
+    risks: Option<Arc<Risks>>,
     sourced: Vec<(u32, Form)>,
 }
 
@@ -60,7 +66,8 @@ impl Matcher {
             readonly: NONE,
             names: HashMap::new(),
             globs: Vec::new(),
-            tags: Vec::new(),
+            labels: Vec::new(),
+            risks: groups.risks().cloned(),
             sourced: Vec::new(),
         };
         for (index, selector) in (0..).zip(selectors) {
@@ -73,7 +80,9 @@ impl Matcher {
         match &selector.form {
             Form::All => self.all = self.all.min(index),
             Form::ReadOnly => self.readonly = self.readonly.min(index),
-            Form::Tag(tag) => self.tags.push((index, tag.as_str().into())),
+            form @ (Form::Tag(_) | Form::Category(_) | Form::Namespace(_) | Form::Risk(_)) => {
+                self.labels.push((index, form.clone()));
+            }
             Form::Group(name) => {
                 for member in groups.members(name).into_iter().flatten().filter(|_| depth < MAX_DEPTH) {
                     self.add(index, member, groups, depth + 1);
@@ -103,7 +112,7 @@ impl Matcher {
             && self.readonly == NONE
             && self.names.is_empty()
             && self.globs.is_empty()
-            && self.tags.is_empty()
+            && self.labels.is_empty()
             && self.sourced.is_empty()
     }
 
@@ -150,7 +159,7 @@ pub(crate) struct Within<'m> {
 impl Within<'_> {
     /// The first selector of the list that names the tool.
     pub(crate) fn first(&self, subject: &Subject<'_>) -> Option<u32> {
-        let Matcher { side, readonly, names, globs, tags, .. } = self.matcher;
+        let Matcher { side, readonly, names, globs, labels, risks, .. } = self.matcher;
         let restrict = *side == Side::Restrict;
         let mut found = self.always;
         if !names.is_empty() {
@@ -176,8 +185,10 @@ impl Within<'_> {
         {
             found = *readonly;
         }
-        let by_tag = tags.iter().find(|(_, tag)| subject.tool.tags().iter().any(|own| own == &**tag));
-        found = found.min(by_tag.map_or(NONE, |(index, _)| *index));
+        let mut earlier = labels.iter().take_while(|(index, _)| *index < found);
+        let by_label =
+            earlier.find(|(_, form)| form.holds_of_labels(subject.tool, subject.exposed, risks.as_deref(), *side));
+        found = by_label.map_or(found, |(index, _)| *index);
         (found != NONE).then_some(found)
     }
 }

@@ -4,15 +4,20 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    IngestLimits,
+    IngestLimits, Labels,
     ingest::ingest,
     name::{NameSettings, exposed_name},
+    permission::RiskRule,
 };
 
 fn tool(source: &str, name: &str) -> Tool {
     let definition = json!({"name": name, "annotations": {"readOnlyHint": name.starts_with("get")}});
     let (mut tools, _) = ingest(&source.parse().unwrap(), vec![definition], &IngestLimits::default(), 1, &|_| Ok(()));
-    tools.remove(0).with_tags(Arc::from(["work".to_owned()]))
+    tools.remove(0).with_labels(Arc::new(Labels {
+        tags: Arc::from(["work".to_owned()]),
+        category: Some("notes".into()),
+        ..Labels::default()
+    }))
 }
 
 #[track_caller]
@@ -54,11 +59,23 @@ fn every_form_of_the_vocabulary() {
     check("tag:work", "mcp:x", "a", true);
     check("tag:play", "mcp:x", "a", false);
     check("static", "static:slack", "post", true);
+    check("category:notes", "mcp:x", "a", true);
+    check("category:tag", "mcp:x", "a", false);
+    check("namespace:default", "mcp:x", "a", true);
+    check("namespace:work", "mcp:x", "a", false);
+    // Where a list takes away: of this level or worse.
+    check("risk:high", "builtin", "run_command", true);
+    check("risk:medium", "builtin", "run_command", true);
+    check("risk:critical", "builtin", "run_command", false);
+    check("risk:medium", "builtin", "read_file", false);
+    check("risk:medium", "mcp:x", "a", true);
 }
 
 #[test]
 fn a_text_that_is_no_selector_is_refused() {
-    for text in ["", "  ", "[", "a{", "risk:high", &"x".repeat(600)] {
+    for text in
+        ["", "  ", "[", "a{", "risk:", "risk:some", "category:", "namespace:", "tag:", "group:", &"x".repeat(600)]
+    {
         assert!(text.parse::<Selector>().is_err(), "{text:?}");
     }
 }
@@ -71,6 +88,27 @@ fn a_cycle_of_groups_matches_nothing_and_is_refused() {
     let selector: Selector = "group:a".parse().unwrap();
     assert!(!selector.matches(&tool("builtin", "x"), "x", &groups));
     assert!(matches!(groups.check(&selector), Err(GroupError::Cycle { .. })));
+}
+
+#[test]
+fn local_rules_of_risk_count_and_never_depend_on_themselves() {
+    let rule = |selector: &str, risk| RiskRule { selector: selector.parse().unwrap(), risk: Some(risk), effect: None };
+    let groups =
+        Groups::default().with_risks(vec![rule("mcp:x/drop", Risk::Critical), rule("builtin/read_file", Risk::High)]);
+    let holds = |selector: &str, source: &str, name: &str| {
+        let selectors: [Selector; 1] = [selector.parse().unwrap()];
+        let tool = tool(source, name);
+        let found = selectors[0].matches(&tool, name, &groups);
+        let ready = matcher::Matcher::new(&selectors, &groups, Side::Restrict);
+        let within = ready.enter(tool.source());
+        assert_eq!(within.first(&matcher::Subject::new(&tool, name)).is_some(), found, "{selector} on {name}");
+        found
+    };
+    assert!(holds("risk:critical", "mcp:x", "drop"));
+    assert!(!holds("risk:critical", "mcp:x", "get"));
+    assert!(!holds("risk:critical", "builtin", "run_command"));
+    assert!(holds("risk:high", "builtin", "read_file"));
+    assert!(!holds("risk:critical", "builtin", "read_file"));
 }
 
 #[test]
@@ -90,6 +128,13 @@ fn what_a_server_says_of_itself_never_lets_it_through() {
         ("mcp:evil/read_file", "mcp:evil", "read_file", true),
         ("group:fs", "mcp:evil", "read_file", false),
         ("tag:work", "mcp:x", "a", true),
+        ("category:notes", "mcp:x", "a", true),
+        // Of this level or better; a server's own word that it only reads makes it no better than medium.
+        ("risk:low", "builtin", "read_file", true),
+        ("risk:low", "mcp:evil", "get_all", false),
+        ("risk:medium", "mcp:evil", "get_all", true),
+        ("risk:high", "builtin", "current_time", true),
+        ("risk:medium", "builtin", "run_command", false),
         ("*", "mcp:x", "a", true),
     ] {
         assert_eq!(grants(selector, source, name), want, "{selector} on {source}/{name}");

@@ -73,6 +73,18 @@ fn mentions(text: &str, words: &[String]) -> bool {
     tokens.any(|token| words.iter().any(|word| !word.is_empty() && word.to_lowercase() == token))
 }
 
+/// Tests of the embedding program are the same if they are the same object under the same name.
+impl PartialEq for Condition {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Mode(a), Self::Mode(b)) | (Self::Mentions(a), Self::Mentions(b)) => a == b,
+            (Self::Fact { name, value }, Self::Fact { name: n, value: v }) => name == n && value == v,
+            (Self::Test { name, test }, Self::Test { name: n, test: t }) => name == n && Arc::ptr_eq(test, t),
+            _ => false,
+        }
+    }
+}
+
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

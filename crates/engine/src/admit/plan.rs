@@ -7,7 +7,7 @@ use std::{
 };
 
 use parking_lot::RwLock;
-use toolcrib_core::{ContentHash, Source, Tool, ToolId, breaker::BreakerPolicy, selector::Selector};
+use toolcrib_core::{ContentHash, Labels, Source, Tool, ToolId, breaker::BreakerPolicy, selector::Selector};
 
 use super::{
     charge::Rate,
@@ -23,7 +23,7 @@ pub(super) struct Plan {
     /// What it was worked out for; anything else needs another one.
     exposed: String,
     hash: ContentHash,
-    tags: Vec<String>,
+    labels: Arc<Labels>,
 
     pub(super) tool: Arc<ToolId>,
     pub(super) source: Arc<Source>,
@@ -87,7 +87,7 @@ impl Plans {
         if let Some(plan) = self.made.read().get(tool.id())
             && plan.exposed == exposed
             && plan.hash == tool.hash()
-            && plan.tags == tool.tags()
+            && plan.labels == *tool.labels()
         {
             return plan.clone();
         }
@@ -114,7 +114,7 @@ impl Plans {
         Plan {
             exposed: exposed.to_owned(),
             hash: tool.hash(),
-            tags: tool.tags().to_vec(),
+            labels: tool.labels().clone(),
             tool: Arc::new(tool.id().clone()),
             source: Arc::new(tool.source().clone()),
             rates: self.rates.iter().filter(|rate| named(&rate.rule.pattern)).cloned().collect(),

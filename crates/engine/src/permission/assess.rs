@@ -42,7 +42,7 @@ impl Known {
         self.exposed == exposed
             && self.tool.id() == tool.id()
             && self.tool.hints_trusted() == tool.hints_trusted()
-            && self.tool.tags() == tool.tags()
+            && self.tool.labels() == tool.labels()
     }
 }
 

@@ -7,6 +7,7 @@
 //!    questions, never denials (openclaw case 46, oneringai case 95 **ours**).
 //! 2. Of the administrators' lists and the users' rules the first that allows or asks counts; later policies cannot
 //!    lift a question of theirs.
+//!    The permission of the tool itself ([`toolcrib_core::Labels::permission`]) comes after both and counts like them.
 //! 3. Of the other policies any allowance counts before any question.
 //! 4. The trust level decides.
 //!
@@ -17,7 +18,7 @@ use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use futures_util::FutureExt;
 use toolcrib_core::{
     Tool,
-    permission::{Assessment, Risk},
+    permission::{Action, Assessment, Risk},
 };
 
 use super::{
@@ -62,6 +63,8 @@ enum Kind {
     List(PatternList),
     /// Apart from the others because it alone can vouch for what is critical.
     Rules(UserRules),
+    /// What is said of the tool itself.
+    Label,
     Parent,
 }
 
@@ -127,6 +130,7 @@ impl PolicyChain {
         if !rules.rules().is_empty() {
             members.push(Member { priority: RULES, kind: Kind::Rules(UserRules::new(rules, around())) });
         }
+        members.push(Member { priority: RULES, kind: Kind::Label });
         members.sort_by_key(|member| member.priority);
         let trust = TrustLevel { trust: settings.trust, scratch: settings.scratch, surroundings };
         Self { members, rates, trust, assessor, limit: settings.policy_timeout }
@@ -143,6 +147,7 @@ impl PolicyChain {
             let said = |member: &Member| match &member.kind {
                 Kind::List(list) => list.of_tool(tool, exposed, assessment).map(|verdict| (verdict, false)),
                 Kind::Rules(rules) => rules.of_tool(tool, exposed, assessment),
+                Kind::Label => Some((labelled(tool), false)),
                 Kind::Policy(_) | Kind::Parent => None,
             };
             self.members.iter().map(said).collect()
@@ -275,6 +280,7 @@ impl PolicyChain {
     async fn verdict(&self, member: &Member, question: &Question<'_>) -> (Verdict, bool) {
         match &member.kind {
             Kind::Policy(policy) => (self.evaluate(policy.as_ref(), question).await, false),
+            Kind::Label => (labelled(question.tool), false),
             Kind::List(list) => (self.evaluate(list, question).await, false),
             Kind::Rules(rules) => {
                 let judging = AssertUnwindSafe(rules.judge(question)).catch_unwind();
@@ -324,7 +330,11 @@ impl PolicyChain {
 impl Member {
     /// Whether it has nothing to say because it is not there for this call.
     fn is_silent(&self, question: &Question<'_>) -> bool {
-        matches!(self.kind, Kind::Parent) && question.identity.parent.is_none()
+        match self.kind {
+            Kind::Parent => question.identity.parent.is_none(),
+            Kind::Label => question.tool.labels().permission.is_none(),
+            Kind::Policy(_) | Kind::List(_) | Kind::Rules(_) => false,
+        }
     }
 
     fn name<'a>(&'a self, question: &'a Question<'_>) -> Cow<'a, str> {
@@ -332,6 +342,7 @@ impl Member {
             Kind::Policy(policy) => policy.name().into(),
             Kind::List(list) => list.name().into(),
             Kind::Rules(rules) => Policy::name(rules).into(),
+            Kind::Label => "tool".into(),
             Kind::Parent => match &question.identity.parent {
                 Some(parent) => format!("parent: {}", parent.name()).into(),
                 None => "parent".into(),
@@ -341,6 +352,23 @@ impl Member {
 
     fn authority(&self, question: &Question<'_>, rule: &str) -> String {
         format!("{}: {rule}", self.name(question))
+    }
+}
+
+/// What the tool's own permission says. A denial is not lifted by anything: whoever wrote it can change it.
+fn labelled(tool: &Tool) -> Verdict {
+    let labels = tool.labels();
+    let rule = || match &*labels.origin {
+        "" => "its registration".to_owned(),
+        origin => origin.to_owned(),
+    };
+    match labels.permission {
+        None => Verdict::Abstain,
+        Some(Action::Allow) => Verdict::Allow { rule: rule() },
+        Some(Action::Ask) => Verdict::Ask { rule: rule(), reason: "calls of this tool are to be asked about".into() },
+        Some(Action::Deny) => {
+            Verdict::Deny { hard: true, rule: rule(), reason: "calls of this tool are refused".into() }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use toolcrib_core::{Scope, Source, SourceState};
+use toolcrib_core::{Labels, Scope, Source, SourceState};
 use toolcrib_engine::{Engine, EngineSettings, Hub, HubLimits, SourceOptions};
 
 use crate::script::Script;
@@ -88,7 +88,7 @@ fn a_successor_takes_the_tools_over_until_it_has_its_own() {
     old.tools(SourceState::Ready, vec![json!({"name": "x"})], Some("use it".into()), false);
     let new = hub.register(
         source("a"),
-        SourceOptions { always: true, ..SourceOptions::default() },
+        SourceOptions { labels: Arc::new(Labels { always: true, ..Labels::default() }), ..SourceOptions::default() },
         Arc::new(Script::default()),
     );
     let entry = hub.catalog().sources()[&source("a")].clone();
@@ -98,18 +98,29 @@ fn a_successor_takes_the_tools_over_until_it_has_its_own() {
     assert_eq!(hub.catalog().tools().next().unwrap().name(), "y");
 }
 
+fn labels(tag: &str) -> Arc<Labels> {
+    Arc::new(Labels { tags: [tag.to_owned()].into(), ..Labels::default() })
+}
+
 #[test]
 fn a_source_is_relabelled_without_being_touched() {
     let hub = Hub::new(HubLimits::default());
     let a = hub.register(source("a"), SourceOptions::default(), Arc::new(Script::default()));
     a.tools(SourceState::Ready, vec![json!({"name": "x"})], None, false);
-    let options = SourceOptions { summary: Some("s".into()), tags: vec!["t".into()], ..SourceOptions::default() };
+    let options = SourceOptions {
+        summary: Some("s".into()),
+        labels: labels("t"),
+        tools: [("z".to_owned(), labels("single"))].into(),
+        ..SourceOptions::default()
+    };
     hub.reconfigure(&source("a"), options);
     let entry = hub.catalog().sources()[&source("a")].clone();
     assert_eq!((entry.summary.as_deref(), &entry.state), (Some("s"), &SourceState::Ready));
     assert_eq!(entry.tools[0].tags(), ["t"]);
-    a.tools(SourceState::Ready, vec![json!({"name": "y"})], None, false);
-    assert_eq!(hub.catalog().tools().next().unwrap().tags(), ["t"], "the publisher goes on under the new options");
+    a.tools(SourceState::Ready, vec![json!({"name": "y"}), json!({"name": "z"})], None, false);
+    let catalog = hub.catalog();
+    let tags: Vec<_> = catalog.tools().map(|tool| tool.tags()[0].as_str()).collect();
+    assert_eq!(tags, ["t", "single"], "the publisher goes on under the new options");
 }
 
 #[test]

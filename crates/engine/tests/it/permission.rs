@@ -11,7 +11,10 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use toolcrib_core::permission::{Action, Effect, Risk, RiskRule, Rule, RuleSet, ToolPattern};
+use toolcrib_core::{
+    Labels,
+    permission::{Action, Effect, Risk, RiskRule, Rule, RuleSet, ToolPattern},
+};
 use toolcrib_engine::{
     Trust,
     permission::{
@@ -541,4 +544,24 @@ fn the_authority_is_named() {
     check(trust(Trust::None), "trust none");
     check(PermissionSettings { allow: patterns(&["mcp:s"]), ..trust(Trust::None) }, "allow list: allow mcp:s");
     check(rules(vec![rule("mcp:s/*", Action::Ask)]), "rules: ask mcp:s/*");
+}
+
+#[test]
+fn what_is_said_of_the_tool_itself_comes_after_lists_and_rules() {
+    #[track_caller]
+    fn with(permission: Action, mut settings: PermissionSettings, level: Trust, want: Word) {
+        settings.trust = level;
+        let labels = Arc::new(Labels { permission: Some(permission), ..Labels::default() });
+        check(settings, &harmless().with(|call| call.tool = call.tool.clone().with_labels(labels)), want);
+    }
+    let none = PermissionSettings::default;
+    let allowing = || PermissionSettings { allow: patterns(&["s__look"]), ..none() };
+    with(Action::Allow, none(), Trust::None, Allow);
+    with(Action::Ask, none(), Trust::Configured, Ask);
+    with(Action::Deny, none(), Trust::All, Hard);
+    with(Action::Ask, allowing(), Trust::Configured, Allow);
+    with(Action::Deny, allowing(), Trust::Configured, Hard);
+    with(Action::Allow, PermissionSettings { ask: patterns(&["s__look"]), ..none() }, Trust::Configured, Ask);
+    with(Action::Allow, PermissionSettings { deny: patterns(&["s__look"]), ..none() }, Trust::All, Hard);
+    with(Action::Allow, rules(vec![rule("s__look", Action::Ask)]), Trust::Configured, Ask);
 }

@@ -12,7 +12,7 @@ use toolcrib_core::{
     permission::{
         Action, Condition, Effect, HostRule, Operator, Risk, RiskRule, Rule, RuleSet, ToolPattern, condition::Written,
     },
-    selector::Groups,
+    selector::{Groups, Selector},
 };
 use toolcrib_engine::{
     PermissionSettings, Trust,
@@ -194,8 +194,13 @@ fn condition(config: &ConditionConfig, place: &str) -> anyhow::Result<Condition>
 fn risks(config: &PermissionsConfig, loaded: &Loaded) -> anyhow::Result<Vec<RiskRule>> {
     let one = |(index, risk): (usize, &toolcrib_config::model::RiskConfig)| {
         let place = loaded.origins.text(&format!("permissions.risks[{index}]"));
+        let selector: Selector = risk.tool.parse().map_err(|error| anyhow!("{place}: {error}"))?;
+        anyhow::ensure!(
+            !selector.is_risk(),
+            "{place}: '{selector}': what states the risk of tools cannot go by their risk"
+        );
         Ok(RiskRule {
-            selector: risk.tool.parse().map_err(|error| anyhow!("{place}: {error}"))?,
+            selector,
             risk: risk.risk.map(|word| match word {
                 RiskWord::Low => Risk::Low,
                 RiskWord::Medium => Risk::Medium,

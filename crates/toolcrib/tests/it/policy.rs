@@ -94,8 +94,8 @@ fn every_stage_is_explained_and_the_advice_mends_it() {
     }
     let missing: Vec<&str> =
         toolcrib_core::select::STAGES.into_iter().filter(|stage| !stages.contains(*stage)).collect();
-    // A plugin needs an embedding program; servers have a test of their own below.
-    assert_eq!(missing, ["server", "plugin"]);
+    // A plugin needs an embedding program; servers and labels of single tools have tests of their own below.
+    assert_eq!(missing, ["tool", "server", "plugin"]);
 }
 
 #[test]
@@ -121,6 +121,31 @@ fn all_that_is_hidden_is_told_with_cause_and_fix() {
         let set = folder.json(&[vec!["assemble"], flags].concat());
         assert_eq!(set["trace"].as_array().unwrap().len(), told.as_array().unwrap().len());
     }
+}
+
+#[test]
+fn what_is_said_of_single_tools_is_explained_and_selects() {
+    let scene = Scene::new("");
+    let overlay = Path::new(scene.folder()).join("more.toml");
+    let labels = "[servers.up]\ncategory = 'work'\n[servers.up.tools.wipe_cli]\nenabled = false\ncategory = 'danger'\n";
+    fs::write(&overlay, labels).unwrap();
+    let json = |words: &[&str]| -> Value {
+        let config = format!("{}/toolcrib.toml", scene.folder());
+        scene
+            .documents(&[words, &["--json", "--config", &config, "--config", overlay.to_str().unwrap()]].concat())
+            .remove(0)
+    };
+    let told = json(&["explain", "mcp:up/wipe_cli"]);
+    let sentence = told[0]["sentence"].as_str().unwrap();
+    assert!(sentence.contains("is switched off") && sentence.contains("servers.up.tools.wipe_cli"), "{sentence}");
+    let names = |words: &[&str]| -> Vec<String> {
+        let told = json(&[&["tools"], words].concat());
+        let ids = told["tools"].as_array().unwrap().iter().map(|tool| tool["id"].as_str().unwrap().to_owned());
+        ids.filter(|id| id.starts_with("mcp:")).collect()
+    };
+    let work = names(&["--allow", "category:work"]);
+    assert!(!work.is_empty() && work.iter().all(|id| id.starts_with("mcp:up/")), "{work:?}");
+    assert_eq!(names(&["--deny", "category:work"]), Vec::<String>::new());
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn contents() {
 #[test]
 fn what_cannot_be_read_is_refused() {
     for text in
-        ["", "  ", "a[", "domain:", &"x".repeat(9_000), "WebFetch(domain:a b)", "WebFetch(domain:)", "risk:high"]
+        ["", "  ", "a[", "domain:", &"x".repeat(9_000), "WebFetch(domain:a b)", "WebFetch(domain:)", "risk:some"]
     {
         let refused = text.parse::<ToolPattern>().is_err();
         assert_eq!(refused, text != "domain:", "{text}");
