@@ -7,7 +7,7 @@ use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 use serde_json::{Value, value::RawValue};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use toolcrib_core::{Scope, Tool, ToolResult};
+use toolcrib_core::{Scope, Tool, ToolResult, schema::Violation};
 
 pub use self::late::Late;
 use crate::{identity::Identity, pending::Suspender};
@@ -87,6 +87,18 @@ pub struct Invocation<'a> {
 pub trait Backend: Send + Sync + 'static {
     /// Runs a tool once. Never retries after the request left.
     fn invoke<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolResult, InvokeError>>;
+
+    /// Looks at arguments that the schema accepts, before anything is decided about the call and anybody asked: what the tool
+    /// itself would not take is as invalid as what the schema refuses. Must be quick. Default: everything is taken.
+    fn check(&self, _tool: &Tool, _arguments: &RawValue, _scope: &Scope) -> Result<(), Violation> {
+        Ok(())
+    }
+
+    /// What a call will do, in one sentence for the person who is asked about it; shown beside the arguments and cut; of
+    /// secrets only those that can be told by their form are masked. Must be quick. Default: nothing is said.
+    fn describe_call(&self, _tool: &Tool, _arguments: &RawValue, _scope: &Scope) -> Option<String> {
+        None
+    }
 }
 
 /// Why there is no result. Which variant decides what may be said about side effects: only [`InvokeError::Unavailable`]

@@ -116,6 +116,7 @@ async fn stages(
     let (arguments, valid) = repair::repair(engine, &target, state)?;
     let arguments = if valid { arguments } else { validate::validate(engine, &target, arguments)? };
     validate::guessed(&target, &arguments)?;
+    validate::readable(engine, in_force, &target, &arguments, &request.scope)?;
     let tool = target.tool.clone();
     let standing = in_force.chain.standing(&tool, &target.exposed);
     let pipeline = engine.interceptors().snapshot();

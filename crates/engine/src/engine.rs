@@ -138,8 +138,9 @@ impl Engine {
         // The epoch is read first: a reload in between then costs a rebuild, never a stale view.
         let epoch = self.inner.settings_epoch.load(Ordering::SeqCst);
         let in_force = self.inner.in_force.load();
-        let catalog = self.inner.hub.catalog();
-        self.inner.views.get(scope, epoch, &catalog, &in_force.settings)
+        let catalog = self.inner.hub.catalog_for(scope);
+        let common = self.inner.hub.catalog().hash();
+        self.inner.views.get(scope, epoch, &catalog, common, &in_force.settings)
     }
 
     /// Runs a call through the whole path and gives what the caller is to get. Never fails: failures are replies.
@@ -155,7 +156,7 @@ impl Engine {
     /// Why a tool is shown, deferred, hidden or refused, by exposed name, identity or own name.
     pub fn explain(&self, scope: &Scope, name: &str) -> Result<Vec<Explanation>, SelectError> {
         let view = self.view(scope)?;
-        Ok(explain(&self.inner.hub.catalog(), &view.set, &self.settings().assemble, name))
+        Ok(explain(&self.inner.hub.catalog_for(scope), &view.set, &self.settings().assemble, name))
     }
 
     /// What would be decided about a call of this tool with these arguments, and what each policy says of it in the order
@@ -208,7 +209,7 @@ impl Engine {
     /// What `tool_search` answers, as a value. `arguments` as the bridge tool takes them.
     pub async fn search(&self, scope: &Scope, arguments: &Value) -> Result<Result<Value, BridgeError>, SelectError> {
         let view = self.view(scope)?;
-        Ok(lookup::search_value(self, &view, arguments, &scope.tenant, None).await)
+        Ok(lookup::search_value(self, &view, arguments, scope, None).await)
     }
 
     /// The same on behalf of a caller: noted in the journal, and learnt from where that is wanted.
@@ -221,7 +222,7 @@ impl Engine {
     ) -> Result<Result<Value, BridgeError>, SelectError> {
         let view = self.view(scope)?;
         let principal = Principal::of(scope, identity);
-        Ok(lookup::search_value(self, &view, arguments, &scope.tenant, Some((&principal, door))).await)
+        Ok(lookup::search_value(self, &view, arguments, scope, Some((&principal, door))).await)
     }
 
     /// What of a tool's schema is not enforced when its arguments are checked, if anything; for diagnosis.

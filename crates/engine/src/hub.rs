@@ -1,5 +1,7 @@
 //! The hub: sources publish what they have, readers take the current snapshot.
 
+mod scoped;
+
 use std::{
     collections::BTreeMap,
     sync::{Arc, Weak},
@@ -10,12 +12,14 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 use toolcrib_core::{
-    Catalog, IngestLimits, Labels, Source, SourceEntry, SourceState, Tool,
+    Catalog, IngestLimits, Labels, Scope, Source, SourceEntry, SourceState, Tool,
     ingest::ingest,
     schema::{self, SchemaLimits},
 };
 
-use crate::backend::Backend;
+use self::scoped::{ByScope, Scoped, ScopedCatalogs};
+pub use self::scoped::{FactoryLimits, ScopedPublisher};
+use crate::{authoring::ToolFactory, backend::Backend};
 
 /// What local configuration says about a source.
 #[derive(Clone, Debug, Default)]
@@ -39,11 +43,18 @@ pub struct HubLimits {
     pub schema: SchemaLimits,
     /// Most tools of one source. Default 10,000.
     pub tools_per_source: usize,
+    /// Bounds on sources that make their tools for whoever asks.
+    pub factories: FactoryLimits,
 }
 
 impl Default for HubLimits {
     fn default() -> Self {
-        Self { ingest: IngestLimits::default(), schema: SchemaLimits::default(), tools_per_source: 10_000 }
+        Self {
+            ingest: IngestLimits::default(),
+            schema: SchemaLimits::default(),
+            tools_per_source: 10_000,
+            factories: FactoryLimits::default(),
+        }
     }
 }
 
@@ -59,6 +70,9 @@ struct Inner {
     registry: Mutex<BTreeMap<Source, Registered>>,
     wake: watch::Sender<u64>,
     limits: HubLimits,
+    // Those of the registered sources that make their tools for whoever asks; mostly none.
+    scoped: ArcSwap<Vec<Arc<Scoped>>>,
+    by_scope: ScopedCatalogs,
 }
 
 struct Registered {
@@ -66,6 +80,8 @@ struct Registered {
     options: Arc<SourceOptions>,
     // Distinguishes a source from its successor of the same name, so that a late publisher changes nothing.
     epoch: u64,
+    // The same as the backend, where the tools are made for whoever asks.
+    scoped: Option<Arc<Scoped>>,
 }
 
 impl Hub {
@@ -77,6 +93,8 @@ impl Hub {
                 registry: Mutex::new(BTreeMap::new()),
                 wake: watch::Sender::new(0),
                 limits,
+                scoped: ArcSwap::default(),
+                by_scope: ScopedCatalogs::default(),
             }),
         }
     }
@@ -86,7 +104,18 @@ impl Hub {
         &self.inner.limits
     }
 
-    /// The current snapshot.
+    /// The current snapshot as this scope sees it: sources that make their tools for whoever asks have those of this scope.
+    /// May wait for them, at most [`FactoryLimits::patience`] for each that is asked for the first time.
+    pub fn catalog_for(&self, scope: &Scope) -> Arc<Catalog> {
+        let common = self.catalog();
+        let scoped = self.inner.scoped.load();
+        if scoped.is_empty() {
+            return common;
+        }
+        self.inner.by_scope.get(scope, &common, &scoped, &self.inner.limits)
+    }
+
+    /// The current snapshot. Of sources that make their tools for whoever asks it has none.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.inner.catalog.load_full()
     }
@@ -131,6 +160,26 @@ impl Hub {
         publisher
     }
 
+    /// Adds or replaces a source whose tools are made for whoever asks. What a scope gets is asked once and remembered, until
+    /// [`ScopedPublisher::refresh`]. A factory that fails, panics or takes long affects nothing but its own source.
+    pub fn register_scoped(
+        &self,
+        source: Source,
+        options: SourceOptions,
+        factory: Arc<dyn ToolFactory>,
+    ) -> ScopedPublisher {
+        let scoped = Scoped::new(source.clone(), factory, Arc::downgrade(&self.inner));
+        let entry = SourceEntry::new(SourceState::Ready, Vec::new(), Vec::new()).with_summary(summary(&options));
+        let mut registry = self.inner.registry.lock();
+        self.enter(&mut registry, source.clone(), options, Arc::new(ByScope(scoped.clone())));
+        if let Some(registered) = registry.get_mut(&source) {
+            registered.scoped = Some(scoped.clone());
+        }
+        self.inner.list_scoped(&registry);
+        self.inner.swap(source, Some(Arc::new(entry)));
+        ScopedPublisher { scoped }
+    }
+
     fn enter(
         &self,
         registry: &mut BTreeMap<Source, Registered>,
@@ -139,7 +188,11 @@ impl Hub {
         backend: Arc<dyn Backend>,
     ) -> Publisher {
         let epoch = self.inner.catalog.load().generation() + 1;
-        registry.insert(source.clone(), Registered { backend, options: Arc::new(options), epoch });
+        let before =
+            registry.insert(source.clone(), Registered { backend, options: Arc::new(options), epoch, scoped: None });
+        if before.is_some_and(|before| before.scoped.is_some()) {
+            self.inner.list_scoped(registry);
+        }
         Publisher { hub: Arc::downgrade(&self.inner), source, epoch }
     }
 
@@ -148,6 +201,9 @@ impl Hub {
         let mut registry = self.inner.registry.lock();
         let Some(registered) = registry.get_mut(source) else { return };
         registered.options = Arc::new(options);
+        if let Some(scoped) = &registered.scoped {
+            scoped.forget(&|_| true);
+        }
         if let Some(old) = self.inner.catalog.load().sources().get(source) {
             self.inner.swap(source.clone(), Some(Arc::new(restate(old, &registered.options))));
         }
@@ -157,6 +213,7 @@ impl Hub {
     pub fn remove(&self, source: &Source) {
         let mut registry = self.inner.registry.lock();
         if registry.remove(source).is_some() {
+            self.inner.list_scoped(&registry);
             self.inner.swap(source.clone(), None);
         }
     }
@@ -173,6 +230,12 @@ impl Hub {
 }
 
 impl Inner {
+    // Called with the registry locked.
+    fn list_scoped(&self, registry: &BTreeMap<Source, Registered>) {
+        let scoped = registry.values().filter_map(|registered| registered.scoped.clone()).collect();
+        self.scoped.store(Arc::new(scoped));
+    }
+
     // Called with the registry locked.
     fn swap(&self, source: Source, entry: Option<Arc<SourceEntry>>) {
         let next = self.catalog.load().with_source(source, entry);

@@ -4,6 +4,7 @@
 
 pub mod admit;
 pub mod approval;
+pub mod authoring;
 pub mod backend;
 mod call;
 mod clock;
@@ -32,7 +33,7 @@ pub use backend::{Backend, BoxFuture, CallContext, Invocation, InvokeError, Late
 pub use call::{CallReply, CallReport, CallRequest, Cause, Evidence, Timings};
 pub use engine::{Engine, EngineBuilder, Judgement};
 pub use event::{CallEvent, Door, EventSink, LogSink, Outcome};
-pub use hub::{Hub, HubLimits, Publisher, SourceOptions};
+pub use hub::{FactoryLimits, Hub, HubLimits, Publisher, ScopedPublisher, SourceOptions};
 pub use identity::{Identity, Principal};
 pub use permission::PermissionSettings;
 pub use provider_turn::turn_results;

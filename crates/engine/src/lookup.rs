@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, value::RawValue};
 use toolcrib_core::{
-    ToolResult,
+    Scope, ToolResult,
     bridge::{self, BridgeError, ServerStatus},
 };
 
@@ -26,10 +26,11 @@ pub(crate) async fn search(
     engine: &Engine,
     view: &Arc<View>,
     arguments: Option<&RawValue>,
+    scope: &Scope,
     by: (&Principal, Door),
 ) -> Result<ToolResult, Stop> {
     let arguments = read(arguments)?;
-    let value = search_value(engine, view, &arguments, &by.0.tenant, Some(by)).await.map_err(|error| refuse(&error))?;
+    let value = search_value(engine, view, &arguments, scope, Some(by)).await.map_err(|error| refuse(&error))?;
     Ok(ToolResult::text(value.to_string()))
 }
 
@@ -38,14 +39,14 @@ pub(crate) async fn search_value(
     engine: &Engine,
     view: &Arc<View>,
     arguments: &Value,
-    tenant: &str,
+    scope: &Scope,
     by: Option<(&Principal, Door)>,
 ) -> Result<Value, BridgeError> {
     let request = bridge::read_search(arguments, view.set.disclosure_settings())?;
     let queries = request.queries.clone();
     let first_page = request.offset == 0;
-    let catalog = engine.hub().catalog();
-    let prior = engine.learner().and_then(|learner| learner.prior(tenant));
+    let catalog = engine.hub().catalog_for(scope);
+    let prior = engine.learner().and_then(|learner| learner.prior(&scope.tenant));
     let shared = view.clone();
     // Building the index over a large catalog takes long enough to hold up other calls.
     let work = move || {

@@ -65,6 +65,8 @@ struct Key {
     scope: Scope,
     settings_epoch: u64,
     catalog: ContentHash,
+    // What the catalog is for scopes that no source makes tools for.
+    common: ContentHash,
 }
 
 pub(crate) struct ViewCache {
@@ -87,6 +89,7 @@ impl ViewCache {
         scope: &Scope,
         settings_epoch: u64,
         catalog: &Catalog,
+        common: ContentHash,
         settings: &EngineSettings,
     ) -> Result<Arc<View>, SelectError> {
         let policy = &settings.assemble.policy;
@@ -108,10 +111,11 @@ impl ViewCache {
         let known = reachable.chain(silent).cloned().collect();
         let view =
             Arc::new(View { set, index: OnceLock::new(), shelf: self.shelf.clone(), rendered: OnceLock::new(), known });
-        let key = Key { scope: scope.clone(), settings_epoch, catalog: catalog.hash() };
+        let key = Key { scope: scope.clone(), settings_epoch, catalog: catalog.hash(), common };
         let mut views = self.views.lock();
         // Views of the same scope over an older catalog or older settings will not be asked for again.
-        views.retain(|(old, _)| !policy.alike(&old.scope, &key.scope));
+        let outdated = |old: &Key| (old.common, old.settings_epoch) != (common, settings_epoch);
+        views.retain(|(old, _)| old.scope != key.scope && !(outdated(old) && policy.alike(&old.scope, &key.scope)));
         if views.len() >= MAX_VIEWS {
             views.remove(0);
         }

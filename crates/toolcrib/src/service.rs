@@ -163,9 +163,10 @@ impl ToolService for EngineService {
     }
 
     fn instructions(&self, caller: &Caller) -> Option<String> {
-        let view = self.engine.view(&self.scope(caller)).ok()?;
+        let scope = self.scope(caller);
+        let view = self.engine.view(&scope).ok()?;
         let mut text = if view.set.disclosure.active { INSTRUCTIONS.to_owned() } else { String::new() };
-        let catalog = self.engine.hub().catalog();
+        let catalog = self.engine.hub().catalog_for(&scope);
         for source in self.engine.settings().relay_instructions.iter().filter(|source| view.knows(source)) {
             let Some(own) = catalog.sources().get(source).and_then(|entry| entry.instructions.as_deref()) else {
                 continue;

@@ -40,6 +40,8 @@ pub struct Asking<'a> {
     /// Makes the arguments fit to be seen by whoever decides: JSON text with the secrets masked, and with everything else
     /// as it is.
     pub mask: &'a (dyn Fn(&RawValue) -> String + Send + Sync),
+    /// What the tool says that the call will do, without secrets.
+    pub says: Option<&'a str>,
     /// A shorter wait than the settings', for a caller with a deadline of its own.
     pub within: Option<Duration>,
 }
@@ -137,7 +139,7 @@ impl Approvals {
         settings: &super::ApprovalSettings,
         now_ms: u64,
     ) -> Result<ApprovalRequest, StoreError> {
-        let Asking { question, principal, digest, reason, mask, .. } = *asking;
+        let Asking { question, principal, digest, reason, mask, says, .. } = *asking;
         let shown = mask(question.raw);
         let arguments = describe::arguments(&shown);
         // Who has not seen everything decides about this one call and no other.
@@ -152,7 +154,7 @@ impl Approvals {
             definition: question.tool.hash(),
             arguments_digest: digest,
             arguments: arguments.text,
-            description: describe::description(question, &shown),
+            description: describe::description(question, &shown, says),
             reason: describe::reason(reason),
             risk: question.assessment.risk,
             offers,

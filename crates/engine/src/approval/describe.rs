@@ -17,6 +17,8 @@ pub const DESCRIPTION_CHARS: usize = 512;
 pub const ARGUMENTS_CHARS: usize = 4_000;
 /// Longest reason, in characters.
 const REASON_CHARS: usize = 300;
+/// Longest text of a tool's own on a call, in characters.
+const SAYS_CHARS: usize = 200;
 /// Longest single value in a description, in characters.
 const VALUE_CHARS: usize = 120;
 /// Characters of arguments that are too long which are shown of their end.
@@ -31,8 +33,9 @@ impl ApprovalRequest {
     }
 }
 
-/// One or two sentences on what will happen. `arguments` are JSON text, masked already.
-pub(super) fn description(question: &Question<'_>, arguments: &str) -> String {
+/// One or two sentences on what will happen; `says` is the tool's own, without secrets. `arguments` are
+/// JSON text, masked already.
+pub(super) fn description(question: &Question<'_>, arguments: &str, says: Option<&str>) -> String {
     let does = match question.assessment.effect {
         Effect::ReadOnly => "which only reads",
         Effect::Mutating => "which may change something",
@@ -40,6 +43,10 @@ pub(super) fn description(question: &Question<'_>, arguments: &str) -> String {
     };
     let source = question.tool.source().to_string();
     let mut text = format!("Runs {} of {}, {does}", visible(question.exposed), visible(&source));
+    if let Some(says) = says.map(str::trim).filter(|says| !says.is_empty()) {
+        // In quotes, as its words: what will be passed follows in ours.
+        let _ = write!(text, ": \"{}\"", cut(&visible(says), SAYS_CHARS));
+    }
     match serde_json::from_str(arguments) {
         Err(_) => text.push_str(", with arguments that cannot be shown."),
         Ok(Entries(entries)) if entries.is_empty() => text.push_str(", without arguments."),

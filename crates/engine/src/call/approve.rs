@@ -1,7 +1,11 @@
 //! Approve: what must be asked about is asked, and leave is taken at the last moment: a place in line, then the one use of
 //! an approval.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::time::Instant;
 use toolcrib_core::{
@@ -194,8 +198,16 @@ impl Leave<'_> {
         state.evidence.authority = Some(authority.to_string());
         let schema = self.target.tool.input_schema();
         let mask = |raw: &serde_json::value::RawValue| self.in_force.mask_for_person(raw, schema);
-        let asking =
-            Asking { question: &question, principal: self.principal, digest, reason, mask: &mask, within: None };
+        let says = self.says();
+        let asking = Asking {
+            question: &question,
+            principal: self.principal,
+            digest,
+            reason,
+            mask: &mask,
+            says: says.as_deref(),
+            within: None,
+        };
         let asker = self.request.asker.as_ref().or(self.engine.asker());
         let began = Instant::now();
         let asked = approvals.ask(&asking, asker, &self.request.cancel).await;
@@ -233,6 +245,20 @@ impl Leave<'_> {
                 "The call was cancelled before anybody approved it. Nothing was run.",
             )
             .because("cancelled while waiting for an approval")),
+        }
+    }
+
+    /// What the tool's own code says of the call, for the person who is asked.
+    fn says(&self) -> Option<String> {
+        let backend = self.engine.hub().backend(self.target.tool.source())?;
+        let (tool, raw) = (&self.target.tool, &self.arguments.raw);
+        let said = AssertUnwindSafe(|| backend.describe_call(tool, raw, &self.request.scope));
+        match catch_unwind(said) {
+            Ok(said) => said.map(|text| self.in_force.mask_text(&text).into_owned()),
+            Err(_) => {
+                tracing::error!(tool = %tool.id(), "the code that describes this tool's calls panicked");
+                None
+            }
         }
     }
 

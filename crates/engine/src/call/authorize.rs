@@ -75,6 +75,7 @@ async fn through(
                     .because("an interceptor left arguments that cannot be read")
             })?;
             let arguments = validate::validate(engine, target, arguments)?;
+            validate::readable(engine, in_force, target, &arguments, &request.scope)?;
             pipeline.guards(call).await.map_err(|denied| refuse(target, &denied, state))?;
             let again = decide(in_force, request, target, standing, &arguments, state).await?;
             // A question about what the caller wanted is not answered by what it was changed to.

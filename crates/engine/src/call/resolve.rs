@@ -57,7 +57,7 @@ impl Other {
         match self {
             Self::Search => {
                 let by = Principal::of(&request.scope, &request.identity);
-                crate::lookup::search(engine, view, request.arguments.as_deref(), (&by, door)).await
+                crate::lookup::search(engine, view, request.arguments.as_deref(), &request.scope, (&by, door)).await
             }
             Self::Describe => crate::lookup::describe(view, request.arguments.as_deref()),
             Self::Unknown(name, bridged) => Err(unknown(engine, view, &request.scope, &name, bridged)),
@@ -151,7 +151,7 @@ fn find(view: &View, name: &str) -> Option<Target> {
 fn unknown(engine: &Engine, view: &View, scope: &Scope, name: &str, bridged: bool) -> Stop {
     let error = BridgeError::unknown_tool(name, suggest(name, view.set.names()));
     let reason = engine.explain(scope, name).ok().and_then(|found| found.first().map(Explanation::sentence));
-    let starting = starting(engine, view);
+    let starting = starting(engine, view, scope);
     let mut message = error.to_string();
     if !starting.is_empty() {
         message.push_str(&format!(
@@ -170,8 +170,8 @@ fn unknown(engine: &Engine, view: &View, scope: &Scope, name: &str, bridged: boo
 }
 
 /// Sources that the caller may know of and that are not there yet, at most ten.
-fn starting(engine: &Engine, view: &View) -> Vec<String> {
-    let catalog = engine.hub().catalog();
+fn starting(engine: &Engine, view: &View, scope: &Scope) -> Vec<String> {
+    let catalog = engine.hub().catalog_for(scope);
     let starting = catalog.sources().iter().filter(|(_, entry)| entry.state == SourceState::Starting);
     starting.filter(|(source, _)| view.knows(source)).map(|(source, _)| source.group().to_owned()).take(10).collect()
 }

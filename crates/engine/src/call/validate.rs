@@ -1,13 +1,20 @@
 //! Validate: the repaired arguments against the tool's original schema. The reply to a bad call carries the schema, so
 //! that the next attempt needs no further question.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use toolcrib_core::{
+    Scope,
     args::Arguments,
     disclosure::{clean, clip},
+    schema::Violation,
 };
 
 use super::{Stop, resolve::Target};
-use crate::{engine::Engine, event::Outcome};
+use crate::{
+    engine::{Engine, InForce},
+    event::Outcome,
+};
 
 /// Characters of a description in a refusal.
 const DESCRIPTION_CHARS: usize = 500;
@@ -22,12 +29,42 @@ pub(super) fn validate(engine: &Engine, target: &Target, arguments: Arguments) -
         }
     };
     let Err(violations) = validator.validate(&arguments.value) else { return Ok(arguments) };
+    Err(refused(target, &violations))
+}
+
+/// Asks the tool's own code whether it can read what the schema accepts. It is asked before anything is decided: nobody
+/// should have to approve a call that cannot run.
+pub(super) fn readable(
+    engine: &Engine,
+    in_force: &InForce,
+    target: &Target,
+    arguments: &Arguments,
+    scope: &Scope,
+) -> Result<(), Stop> {
+    let Some(backend) = engine.hub().backend(target.tool.source()) else { return Ok(()) };
+    let checked = AssertUnwindSafe(|| backend.check(&target.tool, &arguments.raw, scope));
+    match catch_unwind(checked) {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(violation)) => {
+            let message = in_force.mask_text(&violation.message).into_owned();
+            Err(refused(target, &[Violation { message, ..violation }]))
+        }
+        Err(_) => {
+            tracing::error!(tool = %target.tool.id(), "the code that reads this tool's arguments panicked");
+            let text =
+                format!("The arguments of {} cannot be read by its own code, so nothing was run.", target.exposed);
+            Err(Stop::told(Outcome::Invalid, text).because("the code that reads the arguments panicked"))
+        }
+    }
+}
+
+fn refused(target: &Target, violations: &[Violation]) -> Stop {
     let mut text = format!("The arguments of {} are not acceptable, so nothing was run:\n", target.exposed);
-    for violation in &violations {
+    for violation in violations {
         let path = if violation.path.is_empty() { "(top level)" } else { &violation.path };
         text.push_str(&format!("- {path}: {}\n", violation.message));
     }
-    Err(Stop::told(Outcome::Invalid, with_definition(target, text)))
+    Stop::told(Outcome::Invalid, with_definition(target, text))
 }
 
 /// Refuses what was plainly guessed: arguments for a tool whose definition the caller was not shown, none of which the

@@ -128,6 +128,7 @@ impl Desk {
             digest: call.digest(),
             reason: "it is dangerous",
             mask: &as_written,
+            says: None,
             within: None,
         };
         self.approvals.ask(&asking, route.as_ref(), cancel).await
@@ -499,6 +500,7 @@ async fn the_wait_is_bounded() {
             digest: call.digest(),
             reason: "",
             mask: &as_written,
+            says: None,
             within: within.map(Duration::from_secs),
         };
         let began = Instant::now();

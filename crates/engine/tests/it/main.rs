@@ -3,6 +3,7 @@
 
 mod admit;
 mod approval;
+mod authoring;
 mod call_path;
 mod faults;
 mod hub;

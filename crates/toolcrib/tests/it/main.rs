@@ -13,5 +13,6 @@ mod policy;
 mod scene;
 mod serve;
 mod tidy;
+mod tutorial;
 mod upstream;
 mod usage;

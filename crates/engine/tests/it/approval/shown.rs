@@ -14,7 +14,8 @@ async fn shown(call: &Judged, mask: &(dyn Fn(&RawValue) -> String + Send + Sync)
     let (question, principal) = (call.question(), call.principal());
     let digest = call.digest();
     let reason = "because ".repeat(200);
-    let asking = Asking { question: &question, principal: &principal, digest, reason: &reason, mask, within: None };
+    let asking =
+        Asking { question: &question, principal: &principal, digest, reason: &reason, mask, says: None, within: None };
     let Asked::Parked { id, .. } = desk.approvals.ask(&asking, None, &CancellationToken::new()).await else {
         panic!("not parked")
     };
