@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use toolcrib::{
-    core::{Scope, Source},
+    core::{Scope, Source, disclosure::Switch},
     engine::{
-        Engine, EngineSettings, Hub, HubLimits, PermissionSettings, SourceOptions, Trust,
+        Engine, EngineSettings, Hub, HubLimits, SourceOptions, Trust,
         authoring::{About, Json, NoArguments, ToolError, Toolbox, tool_fn},
     },
     mcp::server::{Caller, EngineTools, Server, ServerOptions, StdioOptions, serve_stdio},
@@ -39,9 +39,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let toolbox = Toolbox::builder().tool(mean).tool(wait).build()?;
     toolbox.publish(&hub, Source::Custom("maths".into()), SourceOptions::default());
 
+    let mut settings = EngineSettings::default();
     // The one who starts this program is the one who calls: everything may run.
-    let permissions = PermissionSettings { trust: Trust::All, ..PermissionSettings::default() };
-    let engine = Engine::new(hub, EngineSettings { permissions, ..EngineSettings::default() }, None, vec![]);
+    settings.permissions.trust = Trust::All;
+    // Two tools need no searching: both are listed. More of them are better found than listed, which is the default.
+    settings.assemble.disclosure.enabled = Switch::Off;
+    let engine = Engine::new(hub, settings, None, vec![]);
     let server = Server::new(Arc::new(EngineTools::new(engine, Scope::default())), ServerOptions::default());
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
     serve_stdio(&server, Caller::default(), input, output, StdioOptions::default(), CancellationToken::new()).await?;
