@@ -11,6 +11,7 @@ use crate::backend::{CallContext, InvokeError};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its schema counts")]
 struct Order {
     /// What to order.
     item: String,
@@ -26,6 +27,7 @@ fn one() -> u32 {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "only its schema counts")]
 struct Place {
     street: String,
     number: u8,
@@ -33,6 +35,7 @@ struct Place {
 
 /// Contains itself.
 #[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "only its schema counts")]
 struct Tree {
     #[serde(default)]
     children: Vec<Tree>,
