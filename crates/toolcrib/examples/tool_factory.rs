@@ -25,7 +25,7 @@ impl ToolFactory for AccountTools {
         let accounts = self.0.0.lock().map_err(|_| FactoryError::new("the list of accounts cannot be read"))?;
         let connected = scope.user.as_ref().and_then(|user| accounts.get(user)).into_iter().flatten();
         let mut tools = Toolbox::builder();
-        for service in connected.copied() {
+        for &service in connected {
             let about = About::new(format!("{service}_inbox"), format!("Counts unread messages in {service}.")).reads();
             tools = tools.tool(tool_fn(about, move |_: NoArguments, _context| async move {
                 Ok(format!("{service}: 3 unread"))

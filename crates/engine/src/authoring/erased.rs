@@ -109,7 +109,8 @@ impl<T: Tool> ErasedTool for Erased<T> {
 fn read<T: Tool>(arguments: &RawValue) -> Result<T::Arguments, Violation> {
     let mut reader = serde_json::Deserializer::from_str(arguments.get());
     serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let path = error.path().iter().map(|segment| format!("/{}", pointer(&segment.to_string()))).collect();
+        let segments = error.path().iter().map(|segment| pointer(&segment.to_string()));
+        let path = segments.fold(String::new(), |path, segment| path + "/" + &segment);
         let message = error.into_inner().to_string();
         // Lines and columns are those of a text that the caller never saw.
         let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(text, _)| text);

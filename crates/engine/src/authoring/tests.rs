@@ -1,4 +1,5 @@
 //! What becomes of types: schemas, definitions, results, failures. Numbers are cases of the oneringai reference.
+#![allow(clippy::needless_pass_by_value, reason = "tests")]
 
 use std::collections::BTreeMap;
 
@@ -201,11 +202,11 @@ fn arguments_that_cannot_be_read_say_where() {
 
 #[test]
 fn a_toolbox_refuses_what_it_cannot_serve() {
-    let named = |name: &'static str| tool_fn(About::new(name, ""), |_: NoArguments, _| async { Ok(()) });
     #[track_caller]
     fn check(builder: ToolboxBuilder, expected: &BadTool) {
         assert_eq!(builder.build().err().as_ref(), Some(expected));
     }
+    let named = |name: &'static str| tool_fn(About::new(name, ""), |_: NoArguments, _| async { Ok(()) });
     check(Toolbox::builder().tool(named("a")).tool(named("a")), &BadTool::Duplicate("a".into()));
     check(Toolbox::builder().tool(named(" ")), &BadTool::NoName);
     let list = tool_fn(About::new("list", ""), |_: Vec<u8>, _| async { Ok(()) });

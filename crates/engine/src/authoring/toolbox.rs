@@ -14,8 +14,11 @@ use crate::{
 /// Tools by their names, as a source serves them. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Toolbox {
-    tools: Arc<BTreeMap<String, (Arc<dyn ErasedTool>, Value)>>,
+    tools: Arc<BTreeMap<String, Held>>,
 }
+
+/// A tool with its definition.
+type Held = (Arc<dyn ErasedTool>, Value);
 
 /// A tool that cannot be served. Found when the toolbox is built, so that a program learns of it at its start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -92,7 +95,7 @@ impl Toolbox {
 
     /// The same with the descriptions for one scope.
     pub fn definitions_for(&self, scope: &Scope) -> Vec<Value> {
-        let described = |(tool, definition): &(Arc<dyn ErasedTool>, Value)| {
+        let described = |(tool, definition): &Held| {
             let mut definition = definition.clone();
             if let Some(description) = tool.describe(scope) {
                 definition["description"] = description.into();
@@ -133,13 +136,11 @@ impl Toolbox {
 
 impl Backend for Toolbox {
     fn invoke<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolResult, InvokeError>> {
-        match self.get(invocation.tool.name()) {
-            Some(tool) => tool.call(invocation.arguments, invocation.context),
-            None => {
-                let text = format!("the tool '{}' is no longer offered", invocation.tool.name());
-                Box::pin(async move { Err(InvokeError::Unavailable(text)) })
-            }
+        if let Some(tool) = self.get(invocation.tool.name()) {
+            return tool.call(invocation.arguments, invocation.context);
         }
+        let text = format!("the tool '{}' is no longer offered", invocation.tool.name());
+        Box::pin(async move { Err(InvokeError::Unavailable(text)) })
     }
 
     fn check(&self, tool: &Definition, arguments: &RawValue, _scope: &Scope) -> Result<(), Violation> {

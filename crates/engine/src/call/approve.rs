@@ -253,13 +253,11 @@ impl Leave<'_> {
         let backend = self.engine.hub().backend(self.target.tool.source())?;
         let (tool, raw) = (&self.target.tool, &self.arguments.raw);
         let said = AssertUnwindSafe(|| backend.describe_call(tool, raw, &self.request.scope));
-        match catch_unwind(said) {
-            Ok(said) => said.map(|text| self.in_force.mask_text(&text).into_owned()),
-            Err(_) => {
-                tracing::error!(tool = %tool.id(), "the code that describes this tool's calls panicked");
-                None
-            }
-        }
+        let said = catch_unwind(said).unwrap_or_else(|_| {
+            tracing::error!(tool = %tool.id(), "the code that describes this tool's calls panicked");
+            None
+        });
+        said.map(|text| self.in_force.mask_text(&text).into_owned())
     }
 
     fn forbidden(&self, never: &Grant, state: &mut Progressing) -> Stop {

@@ -186,7 +186,7 @@ impl Scoped {
         let answer = catch_unwind(AssertUnwindSafe(|| self.make(scope, &options, limits)));
         let answer = answer.unwrap_or_else(|_| {
             tracing::error!(source = %self.source, "the factory of a source's tools panicked");
-            self.failed(&FactoryError::new("the code that makes its tools failed"), &options)
+            Self::failed(&FactoryError::new("the code that makes its tools failed"), &options)
         });
         self.at_work.fetch_sub(1, Ordering::AcqRel);
         let mut made = self.made.lock();
@@ -211,7 +211,7 @@ impl Scoped {
             Ok(given) => given,
             Err(error) => {
                 tracing::warn!(source = %self.source, %error, "a source's tools cannot be made");
-                return self.failed(&error, options);
+                return Self::failed(&error, options);
             }
         };
         let mut items = toolbox.definitions_for(scope);
@@ -233,7 +233,7 @@ impl Scoped {
         Ok(within)
     }
 
-    fn failed(&self, error: &FactoryError, options: &SourceOptions) -> Answer {
+    fn failed(error: &FactoryError, options: &SourceOptions) -> Answer {
         let reason = error.to_string().chars().take(300).collect();
         let entry = SourceEntry::new(SourceState::Down { reason }, Vec::new(), Vec::new());
         Answer {
