@@ -148,7 +148,7 @@ async fn a_person_reads_what_the_call_will_do() {
     use toolcrib_engine::approval::{Answer, ApprovalRequest, ApprovalSettings, Approvals, AskError, Asker, Reach};
     struct Desk(Mutex<Vec<String>>);
     impl Asker for Desk {
-        fn route(&self) -> &str {
+        fn route(&self) -> &'static str {
             "desk"
         }
         fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> toolcrib_engine::BoxFuture<'a, Result<Answer, AskError>> {
@@ -280,7 +280,7 @@ impl Factory {
 
 /// Patient: whether a factory is late is no matter of how busy the machine is.
 const PATIENT: FactoryLimits =
-    FactoryLimits { patience: Duration::from_secs(20), retry: Duration::from_secs(600), at_a_time: 8, remembered: 4 };
+    FactoryLimits { patience: Duration::from_secs(20), retry: Duration::from_mins(10), at_a_time: 8, remembered: 4 };
 
 #[tokio::test]
 async fn everybody_sees_and_calls_what_was_made_for_them() {
