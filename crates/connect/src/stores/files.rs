@@ -219,13 +219,7 @@ impl Store for Files {
                 "rename" => {
                     let Rename { from, to } = fields::read(params, "rename", "from, to")?;
                     path(&to)?;
-                    let found = self.entries.existing(owner, &from).await?;
-                    let Some(stored) = self.entries.put(owner, &to, &found.value, Some(0)).await? else {
-                        return Err(StoreFault::new(format!("there is a file '{to}' already; delete it first")));
-                    };
-                    // Written before the old one goes: what happens in between leaves two, never none.
-                    self.entries.delete(owner, &from).await?;
-                    Ok(short(&Entry { key: to, value: found.value, stored }))
+                    Ok(short(&self.entries.rename(owner, &from, &to).await?))
                 }
                 "search" => {
                     let Search { query, limit } = fields::read(params, "search", "query, limit? (1 to 50)")?;

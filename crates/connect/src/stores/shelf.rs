@@ -99,7 +99,29 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Entries<T> {
     }
 
     pub(super) async fn delete(&self, owner: &Owner, key: &str) -> Result<bool, StoreFault> {
-        Ok(self.kept.remove(&self.shelf(owner), key).await?)
+        Ok(self.kept.remove(&self.shelf(owner), key, None).await?)
+    }
+
+    /// Deletes an entry if it still is as it was read.
+    pub(super) async fn delete_as_read(&self, owner: &Owner, entry: &Entry<T>) -> Result<bool, StoreFault> {
+        Ok(self.kept.remove(&self.shelf(owner), &entry.key, Some(entry.stored.revision)).await?)
+    }
+
+    /// Moves an entry to a key where there is none. What others do to it meanwhile is moved too, and what happens in
+    /// between leaves two, never none.
+    pub(super) async fn rename(&self, owner: &Owner, from: &str, to: &str) -> Result<Entry<T>, StoreFault> {
+        let mut over = 0;
+        for _ in 0..TRIES {
+            let found = self.existing(owner, from).await?;
+            let Some(stored) = self.put(owner, to, &found.value, Some(over)).await? else {
+                return Err(StoreFault::new(format!("there is '{to}' already; delete it first")));
+            };
+            if self.delete_as_read(owner, &found).await? {
+                return Ok(Entry { key: to.to_owned(), value: found.value, stored });
+            }
+            over = stored.revision;
+        }
+        Err(StoreFault::new(format!("'{from}' is being changed by others all the time; it is under '{to}' too now")))
     }
 
     pub(super) async fn clear(&self, owner: &Owner) -> Result<u64, StoreFault> {
@@ -178,6 +200,16 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Entries<T> {
         params: Map<String, Value>,
         read: impl Fn(&str, Map<String, Value>) -> Result<T, StoreFault> + Send + Sync,
     ) -> Result<Value, StoreFault> {
+        let read_in = self.read_in(params, read)?;
+        self.add(owner, read_in).await
+    }
+
+    /// The entries of an import. All are read before the first is written: a bad one is told with nothing done.
+    pub(super) fn read_in(
+        &self,
+        params: Map<String, Value>,
+        read: impl Fn(&str, Map<String, Value>) -> Result<T, StoreFault>,
+    ) -> Result<Vec<(String, T)>, StoreFault> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct One {
@@ -196,7 +228,6 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Entries<T> {
                 entries.len()
             )));
         }
-        // All are read before the first is written: a bad one is told with nothing done.
         let mut read_in = Vec::with_capacity(entries.len());
         for One { key, fields } in entries {
             let wrong = |fault| StoreFault::new(format!("entry '{key}': {fault}"));
@@ -205,6 +236,11 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Entries<T> {
             fields::text(&value, self.settings.max_entry_bytes).map_err(wrong)?;
             read_in.push((key, value));
         }
+        Ok(read_in)
+    }
+
+    /// Adds entries whose keys are free.
+    pub(super) async fn add(&self, owner: &Owner, read_in: Vec<(String, T)>) -> Result<Value, StoreFault> {
         let (mut added, mut kept) = (0_u64, Vec::new());
         for (key, value) in read_in {
             match self.put(owner, &key, &value, Some(0)).await? {

@@ -108,8 +108,22 @@ impl Tasks {
             return Ok(());
         }
         let all = self.all(owner).await?;
-        let waits: BTreeMap<&str, &[String]> =
-            all.iter().map(|entry| (entry.key.as_str(), entry.value.after.as_slice())).collect();
+        Self::check_waits(&all.iter().map(waits_of).collect(), key, after)
+    }
+
+    /// The same for tasks of an import, which may wait for each other and for those that are there.
+    async fn check_orders(&self, owner: &Owner, read_in: &[(String, Task)]) -> Result<(), StoreFault> {
+        let all = self.all(owner).await?;
+        let mut waits: Waits<'_> = read_in.iter().map(|(key, task)| (key.as_str(), task.after.as_slice())).collect();
+        // Those that are there stay as they are.
+        waits.extend(all.iter().map(waits_of));
+        read_in.iter().try_for_each(|(key, task)| {
+            let stays = all.iter().any(|entry| entry.key == *key);
+            if stays { Ok(()) } else { Self::check_waits(&waits, key, &task.after) }
+        })
+    }
+
+    fn check_waits(waits: &Waits<'_>, key: &str, after: &[String]) -> Result<(), StoreFault> {
         let mut seen = HashSet::new();
         let mut open: Vec<&str> = after.iter().map(String::as_str).collect();
         while let Some(one) = open.pop() {
@@ -128,6 +142,13 @@ impl Tasks {
         }
         Err(StoreFault::new(format!("'after' names tasks that are not there: {}", missing.join(", "))))
     }
+}
+
+/// What tasks wait for, by key.
+type Waits<'a> = BTreeMap<&'a str, &'a [String]>;
+
+fn waits_of(entry: &Entry<Task>) -> (&str, &[String]) {
+    (&entry.key, &entry.value.after)
 }
 
 fn instant(due: &str) -> Option<jiff::Timestamp> {
@@ -295,11 +316,15 @@ impl Store for Tasks {
                     Ok(json!({"found": found.iter().map(short).collect::<Vec<_>>()}))
                 }
                 "export" => self.entries.take_out(owner, params).await,
-                "import" => self.entries.take_in(owner, params, |_, fields| read(fields)).await,
+                "import" => {
+                    let read_in = self.entries.read_in(params, |_, fields| read(fields))?;
+                    self.check_orders(owner, &read_in).await?;
+                    self.entries.add(owner, read_in).await
+                }
                 "clear_done" => {
                     let mut deleted = 0;
                     for entry in self.all(owner).await?.iter().filter(|entry| entry.value.status.is_settled()) {
-                        deleted += u64::from(self.entries.delete(owner, &entry.key).await?);
+                        deleted += u64::from(self.entries.delete_as_read(owner, entry).await?);
                     }
                     Ok(json!({"deleted": deleted}))
                 }

@@ -146,6 +146,13 @@ async fn tasks_come_in_their_order() {
         assert_eq!(desk.get("tasks", "tidy").await["title"], "Tidy", "other fields stay");
         let ring = desk.act("tasks", "update", json!({"key": "plan", "after": ["build"]})).await.unwrap_err();
         assert!(ring.contains("wait for itself"), "{ring}");
+        let two = json!([
+            {"key": "i1", "fields": {"title": "x", "after": ["i2"]}},
+            {"key": "i2", "fields": {"title": "x", "after": ["i1"]}},
+        ]);
+        let ring = desk.act("tasks", "import", json!({"entries": two})).await.unwrap_err();
+        assert!(ring.contains("wait for itself"), "{ring}");
+        assert_eq!(desk.get("tasks", "i1").await, Value::Null, "nothing was done");
         assert_eq!(desk.keys("tasks", json!({"status": "done"})).await, ["plan"]);
         assert_eq!(desk.keys("tasks", json!({"due_before": "2027-02-15"})).await, ["call"]);
         assert_eq!(desk.act("tasks", "clear_done", json!({})).await.unwrap(), json!({"deleted": 1}));

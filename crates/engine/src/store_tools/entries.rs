@@ -77,8 +77,13 @@ pub trait EntryStore: Send + Sync + 'static {
         quota: Quota,
     ) -> BoxFuture<'a, Result<Option<StoredEntry>, StoreError>>;
 
-    /// Removes an entry; false when there was none.
-    fn remove<'a>(&'a self, shelf: &'a Shelf, key: &'a str) -> BoxFuture<'a, Result<bool, StoreError>>;
+    /// Removes an entry, where `over` is given only if it has that revision; false when nothing was removed.
+    fn remove<'a>(
+        &'a self,
+        shelf: &'a Shelf,
+        key: &'a str,
+        over: Option<u64>,
+    ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
     /// Entries whose keys start with `prefix`, in the order of their keys' bytes, after `after`, at most `limit`.
     fn page<'a>(

@@ -57,9 +57,16 @@ impl EntryStore for MemoryStore {
         ready(Ok(Some(kept)))
     }
 
-    fn remove<'a>(&'a self, shelf: &'a Shelf, key: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn remove<'a>(
+        &'a self,
+        shelf: &'a Shelf,
+        key: &'a str,
+        over: Option<u64>,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         let mut shelves = self.entries.lock();
-        ready(Ok(shelves.get_mut(shelf).is_some_and(|shelf| shelf.remove(key).is_some())))
+        let Some(entries) = shelves.get_mut(shelf) else { return ready(Ok(false)) };
+        let meant = entries.get(key).is_some_and(|(entry, _)| over.is_none_or(|over| entry.revision == over));
+        ready(Ok(meant && entries.remove(key).is_some()))
     }
 
     fn page<'a>(

@@ -40,14 +40,22 @@ impl EntryStore for SqliteStore {
         Box::pin(self.write("write entry", move |connection| write(connection, &shelf, &new, quota)))
     }
 
-    fn remove<'a>(&'a self, shelf: &'a Shelf, key: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn remove<'a>(
+        &'a self,
+        shelf: &'a Shelf,
+        key: &'a str,
+        over: Option<u64>,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         let (shelf, key) = (shelf.clone(), key.to_owned());
+        // No revision is beyond what the column holds.
+        let over = over.map(|over| i64::try_from(over).unwrap_or(i64::MAX));
         Box::pin(self.write("remove entry", move |connection| {
             let id: Option<i64> = connection
                 .prepare_cached(
-                    "DELETE FROM entries WHERE tenant = ?1 AND user = ?2 AND store = ?3 AND key = ?4 RETURNING id",
+                    "DELETE FROM entries WHERE tenant = ?1 AND user = ?2 AND store = ?3 AND key = ?4
+                     AND (?5 IS NULL OR revision = ?5) RETURNING id",
                 )?
-                .query_row(params![shelf.tenant, shelf.user, shelf.store, key], |row| row.get(0))
+                .query_row(params![shelf.tenant, shelf.user, shelf.store, key, over], |row| row.get(0))
                 .optional()?;
             let Some(id) = id else { return Ok(false) };
             connection.prepare_cached("DELETE FROM entry_words WHERE rowid = ?1")?.execute([id])?;

@@ -34,8 +34,10 @@ pub(crate) async fn an_entry_comes_back_as_it_was_written(store: impl EntryStore
     assert_eq!((second.revision, second.created_at_ms), (2, first.created_at_ms));
     assert_eq!(store.read(&shelf, "a/ü ✓").await.unwrap(), Some(second));
     assert_eq!(store.read(&shelf, "A/ü ✓").await.unwrap(), None, "keys are exact");
-    assert!(store.remove(&shelf, "a/ü ✓").await.unwrap());
-    assert!(!store.remove(&shelf, "a/ü ✓").await.unwrap());
+    let revision = store.read(&shelf, "a/ü ✓").await.unwrap().unwrap().revision;
+    assert!(!store.remove(&shelf, "a/ü ✓", Some(revision + 1)).await.unwrap(), "not what was meant");
+    assert!(store.remove(&shelf, "a/ü ✓", Some(revision)).await.unwrap());
+    assert!(!store.remove(&shelf, "a/ü ✓", None).await.unwrap());
     assert_eq!(store.usage(&shelf).await.unwrap(), Usage::default());
 }
 
@@ -126,7 +128,7 @@ pub(crate) async fn entries_are_found_by_any_of_their_words(store: impl EntrySto
     }
     store.write(&shelf, new("1", "1", "wolf"), ROOMY).await.unwrap();
     assert_eq!(found(&store, &shelf, &["red"]).await, [""; 0], "the words of the text before are gone");
-    store.remove(&shelf, "2").await.unwrap();
+    store.remove(&shelf, "2", None).await.unwrap();
     assert_eq!(found(&store, &shelf, &["fox", "wolf"]).await, ["1"]);
 }
 
