@@ -2,10 +2,7 @@
 //! definitions once in the same run: `cargo bench -p toolcrib-core --bench render`.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
-use std::{
-    hint::black_box,
-    time::{Duration, Instant},
-};
+use std::{hint::black_box, time::Duration};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
@@ -39,35 +36,38 @@ fn definitions() -> Vec<Value> {
         .collect()
 }
 
-/// The median of some runs.
-fn median(mut work: impl FnMut()) -> Duration {
-    let mut times: Vec<Duration> = (0..15)
-        .map(|_| {
-            let start = Instant::now();
-            work();
-            start.elapsed()
-        })
-        .collect();
-    times.sort_unstable();
-    times[times.len() / 2]
+/// Processor time of this thread.
+fn cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or_default(), u32::try_from(time.tv_nsec).unwrap_or_default())
+}
+
+/// The least processor time of some runs: what others do on the machine only adds.
+fn least(mut work: impl FnMut()) -> Duration {
+    let times = (0..25).map(|_| {
+        let start = cpu();
+        work();
+        cpu().saturating_sub(start)
+    });
+    times.min().unwrap_or_default()
 }
 
 fn per_target(criterion: &mut Criterion) {
     let definitions = definitions();
-    let base = median(|| {
+    let base = least(|| {
         for definition in &definitions {
             black_box(definition.to_string());
         }
     });
     println!("{TOOLS} definitions written as JSON: {base:?}");
     for target in Target::ALL {
-        let time = median(|| drop(black_box(render(target, &definitions))));
+        let time = least(|| drop(black_box(render(target, &definitions))));
         println!("{target}: {time:?}, {:.1} times that", time.as_secs_f64() / base.as_secs_f64());
         criterion.bench_function(&format!("render/{target}"), |b| b.iter(|| render(target, black_box(&definitions))));
     }
     let strict = definitions.iter().filter_map(|definition| definition["name"].as_str().map(str::to_owned)).collect();
     let options = RenderOptions { strict_model: true, strict, ..RenderOptions::default() };
-    let time = median(|| {
+    let time = least(|| {
         drop(black_box(render_set(Target::OpenAiResponses, definitions.iter().map(Item::direct), &options)));
     });
     println!("openai-responses, all to be strict: {time:?}, {:.1} times that", time.as_secs_f64() / base.as_secs_f64());

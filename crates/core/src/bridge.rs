@@ -22,6 +22,7 @@ pub use describe::{DescribeReply, describe_reply};
 pub use error::BridgeError;
 pub use loading::loading_search;
 pub use request::{DescribeRequest, SearchRequest, read_describe, read_search};
+pub(crate) use search::names_in_reply;
 pub use search::{SearchReply, ServerStatus, search_reply};
 pub use suggest::suggest;
 

@@ -9,6 +9,8 @@ use std::{borrow::Cow, ops::Range};
 pub(crate) struct Member<'t> {
     /// The key, unescaped.
     pub(crate) key: Cow<'t, str>,
+    /// The key as it is written, with its quotes.
+    pub(crate) written: &'t str,
     /// Where the value stands, without blanks around it.
     pub(crate) value: Range<usize>,
 }
@@ -79,10 +81,11 @@ pub(crate) fn members(text: &str, at: usize) -> Vec<Member<'_>> {
             Some(b',') => at += 1,
             Some(b'"') => {
                 let end = string_end(bytes, at);
-                let key = readable(&text[at..end]);
+                let written = &text[at..end];
+                let key = readable(written);
                 let start = value_start(bytes, end);
                 at = value_end(bytes, start);
-                found.push(Member { key, value: start..at });
+                found.push(Member { key, written, value: start..at });
             }
             _ => return found,
         }

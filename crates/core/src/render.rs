@@ -30,7 +30,8 @@ mod strict;
 mod target;
 mod tool;
 
-pub use keys::{KeyMap, map_arguments, unmap_arguments};
+pub use keys::KeyMap;
+pub(crate) use keys::unmapped;
 pub use options::{CacheLife, Item, RenderOptions, SearchBy};
 pub use reference::markdown;
 pub use strict::{NotStrict, StrictRules, StrictVerdict};
@@ -131,6 +132,8 @@ pub struct Rendered {
     pub refused: Vec<Refused>,
     /// Set if there are more tools than the target takes.
     pub too_many: Option<TooManyTools>,
+    /// What goes into the request beside the list, where something does: Gemini's `toolConfig`.
+    pub tool_config: Option<Value>,
     /// What became of the tools that were to be strict, in the order of the tools.
     pub strict: Vec<StrictVerdict>,
     /// How many tools are loaded by search.
@@ -152,6 +155,7 @@ impl Rendered {
             losses: Vec::new(),
             refused: Vec::new(),
             too_many: None,
+            tool_config: None,
             strict: Vec::new(),
             deferred: 0,
             references: false,
@@ -213,6 +217,9 @@ pub fn render_set<'a>(target: Target, items: impl IntoIterator<Item = Item<'a>>,
     rendered.too_many = limit.map(|(count, limit)| TooManyTools { count, limit });
     search::place(target, search, &mut direct, later, &mut rendered);
     rendered.tools = payload::gather(dialect.wrapper, direct);
+    if strict::validates(target) {
+        strict::validate(&mut rendered, options);
+    }
     rendered
 }
 
@@ -225,4 +232,4 @@ pub fn lower_schema(target: Target, schema: &Value) -> Result<Value, RefusedTool
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -35,6 +35,7 @@ pub struct Tool {
     hash: ContentHash,
     labels: Arc<Labels>,
     hints_trusted: bool,
+    asks_always: bool,
     chars: usize,
 }
 
@@ -44,6 +45,7 @@ impl Tool {
         let hash = ContentHash::of_json(&definition);
         let hints_trusted = matches!(source, Source::Builtin | Source::Plugin(_));
         let chars = definition.to_string().chars().count();
+        let asks_always = definition["_meta"]["anthropic/alwaysLoad"] == true;
         Self {
             id: ToolId { source, name },
             definition: Arc::new(definition),
@@ -51,6 +53,7 @@ impl Tool {
             hash,
             labels: Labels::nothing(),
             hints_trusted,
+            asks_always,
             chars,
         }
     }
@@ -139,8 +142,9 @@ impl Tool {
         &self.labels.tags
     }
 
-    /// Whether it is never deferred.
+    /// Whether it is never deferred: by what is said of it locally or, where its hints are trusted, by its own
+    /// `_meta` (`anthropic/alwaysLoad`, openclaw case 85). A server that is not trusted takes no room in every request.
     pub fn always(&self) -> bool {
-        self.labels.always
+        self.labels.always || self.hints_trusted && self.asks_always
     }
 }

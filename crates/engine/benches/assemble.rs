@@ -140,19 +140,16 @@ fn cpu() -> u64 {
     u64::try_from(time.tv_sec).unwrap_or_default() * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or_default()
 }
 
-/// Median microseconds of processor time of one run.
-fn median(rounds: usize, each: usize, mut run: impl FnMut()) -> f64 {
-    let mut samples: Vec<f64> = (0..rounds)
-        .map(|_| {
-            let start = cpu();
-            for _ in 0..each {
-                run();
-            }
-            (cpu() - start) as f64 / 1e3 / each as f64
-        })
-        .collect();
-    samples.sort_by(f64::total_cmp);
-    samples[rounds / 2]
+/// Microseconds of processor time of one run, the least of some: what others do on the machine only adds.
+fn least(rounds: usize, each: usize, mut run: impl FnMut()) -> f64 {
+    let samples = (0..rounds).map(|_| {
+        let start = cpu();
+        for _ in 0..each {
+            run();
+        }
+        (cpu() - start) as f64 / 1e3 / each as f64
+    });
+    samples.fold(f64::INFINITY, f64::min)
 }
 
 fn main() {
@@ -172,14 +169,14 @@ fn measure(servers: usize, label: &str, policy: Policy, scope: &Scope) {
     let settings = engine.settings();
     let rounds = if servers > 100 { 7 } else { 15 };
     let catalog = engine.hub().catalog();
-    let cold = median(rounds, 1, || drop(black_box(assemble(&catalog, scope, &settings.assemble))));
-    let warm = median(51, 1_000, || drop(black_box(engine.view(scope))));
+    let cold = least(rounds, 1, || drop(black_box(assemble(&catalog, scope, &settings.assemble))));
+    let warm = least(51, 1_000, || drop(black_box(engine.view(scope))));
     let denied = ["*__delete_*", "drop_*", "*_danger", "evil", "s5__tool_5", "s6__tool_6*"];
-    let again = median(rounds, 1, || {
+    let again = least(rounds, 1, || {
         black_box(rebuild(&catalog, &denied, &settings.assemble));
     });
     let mut number = 0;
-    let changed = median(rounds, 1, || {
+    let changed = least(rounds, 1, || {
         number += 1;
         let mut tools: Vec<Value> = (0..100).map(definition).collect();
         tools[0]["description"] = format!("changed {number}").into();

@@ -8,7 +8,6 @@ mod intake;
 mod openapi;
 mod operation;
 mod operations;
-mod places;
 mod problem;
 mod stream;
 mod turns;
@@ -20,6 +19,7 @@ use std::sync::Arc;
 use axum::{Router, response::IntoResponse, response::Response};
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
+use toolcrib_mcp::server::Admission;
 pub use toolcrib_mcp::server::{BoxFuture, Progress, ProgressSink};
 
 pub use openapi::document as openapi;
@@ -27,7 +27,6 @@ pub use problem::{Code, Fault, Problem};
 pub use turns::AskedCalls;
 
 use self::{
-    places::Places,
     waiters::Waiters,
     wire::{
         Answered, ApprovalsQuery, Assemble, Assembled, AuditQuery, Breakers, Call, Cancelled, Deliveries, Describe,
@@ -143,7 +142,7 @@ pub(crate) struct Api {
     service: Arc<dyn ApiService>,
     settings: Arc<GatewaySettings>,
     waiters: Waiters,
-    places: Places,
+    admission: Arc<Admission>,
     shutdown: CancellationToken,
 }
 
@@ -153,8 +152,8 @@ pub(crate) fn routes(
     settings: Arc<GatewaySettings>,
     shutdown: CancellationToken,
 ) -> Router {
-    let places = Places::new(settings.running, settings.waiting);
-    let api = Arc::new(Api { service, settings, waiters: Waiters::default(), places, shutdown });
+    let admission = Admission::new(settings.running, settings.waiting);
+    let api = Arc::new(Api { service, settings, waiters: Waiters::default(), admission, shutdown });
     let mut router = Router::new();
     for operation in operations::all() {
         router = operation.mount(router);

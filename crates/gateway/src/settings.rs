@@ -174,8 +174,6 @@ impl KeyScope {
 pub struct KeyScopes(u8);
 
 impl KeyScopes {
-    /// Nothing.
-    pub const NONE: Self = Self(0);
     /// What a caller needs: [`KeyScope::Read`] and [`KeyScope::Call`].
     pub const CALLER: Self = Self(1 << KeyScope::Read as u8 | 1 << KeyScope::Call as u8);
     /// Everything.

@@ -31,7 +31,7 @@ mod splice;
 mod stdio;
 mod subscription;
 
-pub use admission::Admission;
+pub use admission::{Admission, Ticket, Turn};
 pub use connection::{Connection, Framing, WayBack};
 pub use elicit::{Answer, Asking, ElicitError, Elicitor, MAX_STATE, Question, Reply, Resumed};
 pub use engine::EngineTools;

@@ -8,6 +8,7 @@ mod callers;
 mod commands;
 mod evidence;
 mod exit;
+mod files;
 mod payloads;
 mod print;
 mod prompt;

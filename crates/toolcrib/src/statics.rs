@@ -1,11 +1,13 @@
 //! Definitions from files (`--catalog`): tool lists of servers, and JSONL with a tool a line. Not callable.
 
-use std::{collections::BTreeMap, fs, io::Read, path::Path, sync::Arc};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
 use anyhow::{Context, bail};
 use serde_json::Value;
 use toolcrib_core::{Source, SourceState, ToolResult};
 use toolcrib_engine::{Backend, BoxFuture, Hub, Invocation, InvokeError, SourceOptions};
+
+use crate::files::read_text;
 
 /// Largest catalog file in bytes.
 const MAX_FILE: u64 = 256 * 1024 * 1024;
@@ -37,14 +39,7 @@ fn read(file: &Path) -> anyhow::Result<Vec<Item>> {
     if fs::metadata(file).is_ok_and(|metadata| !metadata.is_file()) {
         bail!("the catalog {} is not a regular file", file.display());
     }
-    let open = fs::File::open(file).with_context(|| format!("cannot open the catalog {}", file.display()))?;
-    let mut text = String::new();
-    open.take(MAX_FILE + 1)
-        .read_to_string(&mut text)
-        .with_context(|| format!("cannot read the catalog {}: it must be UTF-8 text", file.display()))?;
-    if text.len() as u64 > MAX_FILE {
-        bail!("the catalog {} is larger than {MAX_FILE} bytes; split it", file.display());
-    }
+    let text = read_text(file, "the catalog", MAX_FILE)?;
     let text = text.trim_start_matches('\u{feff}');
     parse(text).with_context(|| format!("the catalog {} cannot be used", file.display()))
 }

@@ -241,16 +241,20 @@ class Rules:
             yield f"{at}: the format {schema['format']!r} for text"
 
     def strictly(self, schema: dict[str, Any], at: str, types: list[str]) -> Iterator[str]:
+        # 4.6: those of the shape of OpenAI have modes of its kind; DeepSeek's takes fewer formats and no lengths.
+        openai, deepseek = not self.claude, self.target == "deepseek"
         if "object" in types:
             if schema.get("additionalProperties") is not False:
                 yield f"{at}: an object that is not closed"
-            if self.openai and set(schema.get("required", [])) != set(schema.get("properties", {})):
+            if openai and set(schema.get("required", [])) != set(schema.get("properties", {})):
                 yield f"{at}: a property that is not required"
         if not types and not any(key in schema for key in ("anyOf", "enum", "const")):
             yield f"{at}: no type"
         refused = {"oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "patternProperties", "propertyNames"}
-        if self.openai:
-            refused |= {"allOf", "default"}
+        if openai:
+            refused |= {"allOf"} | (set() if deepseek else {"default"})
+        if deepseek:
+            refused |= {"minLength", "maxLength"}
         if self.claude:
             refused |= {
                 "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
@@ -261,6 +265,8 @@ class Rules:
         for key in schema.keys() & refused:
             yield f"{at}: {key} in a strict tool"
         allowed = STRICT_FORMATS if self.claude else STRICT_FORMATS - {"uri"}
+        if deepseek:
+            allowed = {"email", "hostname", "ipv4", "ipv6", "uuid"}
         if "format" in schema and schema["format"] not in allowed:
             yield f"{at}: the format {schema['format']!r} in a strict tool"
         if LOOKAROUND.search(schema.get("pattern", "")):

@@ -178,9 +178,17 @@ async def one(report: Report, assembler: Assembler, target: str, catalogs: list[
 
 def strictness(target: str, assembled: dict[str, Any]) -> None:
     """Every tool that was to be strict is, or it is said why not."""
+    verdicts = assembled.get("strict", [])
+    if target.startswith("gemini"):
+        # One mode for the whole request.
+        mode = assembled.get("tool_config", {}).get("functionCallingConfig", {}).get("mode")
+        on = bool(verdicts) and all(verdict["strict"] for verdict in verdicts)
+        expect((mode == "VALIDATED") == on, f"the mode is {mode}, the verdicts {verdicts[:2]}")
+        sdks.tool_config(assembled.get("tool_config"))
+        expect(on or all(verdict.get("reason") for verdict in verdicts), "a refusal without a reason")
+        return
     flags = {name for name, _, _, entry in constraints.declarations(target, assembled["tools"]) if entry.get("strict") is True}
     own = {identity: name for name, identity in assembled["name_map"].items()}
-    verdicts = assembled.get("strict", [])
     said = {verdict["tool"] for verdict in verdicts if verdict["strict"]}
     expect(len(said) == len(flags), f"{len(said)} tools are said to be strict, {len(flags)} are")
     expect(all(verdict.get("reason") for verdict in verdicts if not verdict["strict"]), "a refusal without a reason")

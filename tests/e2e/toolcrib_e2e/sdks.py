@@ -26,6 +26,17 @@ def messages(target: str, turn: list[dict[str, Any]]) -> None:
     _guarded(lambda: _MESSAGES[target](turn))
 
 
+def tool_config(config: dict[str, Any] | None) -> None:
+    """Raises Refused if Gemini's SDK does not take what goes beside the tools."""
+
+    def check() -> None:
+        from google.genai import types
+
+        types.ToolConfig.model_validate(config or {})
+
+    _guarded(check)
+
+
 def _guarded(check: Callable[[], None]) -> None:
     try:
         check()

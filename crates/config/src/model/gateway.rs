@@ -73,13 +73,6 @@ pub struct NamedKey {
     pub tenant: Option<String>,
 }
 
-impl NamedKey {
-    /// A key for looking at tools and calling them.
-    pub fn caller(key: Secret) -> Self {
-        Self { key, scopes: caller_scopes(), tenant: None }
-    }
-}
-
 fn caller_scopes() -> Vec<KeyScope> {
     vec![KeyScope::Read, KeyScope::Call]
 }

@@ -84,6 +84,27 @@ fn selectors_pin_and_defer() {
     assert_eq!(shown(&set), ["github__create_issue", "tool_search", "tool_describe", "tool_call"]);
 }
 
+/// Openclaw case 85, for servers whose hints are trusted.
+#[test]
+fn a_tool_may_ask_to_be_always_there() {
+    for (asks, trusted, there) in [(true, true, true), (true, false, false), (false, true, false)] {
+        let definition = json!({"name": "hot", "_meta": {"anthropic/alwaysLoad": asks}});
+        let (tools, _) = ingest(
+            &Source::Mcp("s".into()),
+            vec![definition, json!({"name": "cold"})],
+            &IngestLimits::default(),
+            10,
+            &|_| Ok(()),
+        );
+        let tools = tools.into_iter().map(|tool| Arc::new(tool.with_trusted_hints(trusted))).collect();
+        let served = SourceEntry::new(SourceState::Ready, tools, vec![]);
+        let catalog = catalog().with_source(Source::Mcp("s".into()), Some(Arc::new(served)));
+        let set = assemble(&catalog, &Scope::default(), &AssembleSettings::default()).unwrap();
+        assert_eq!(shown(&set).contains(&"s__hot"), there, "{asks} {trusted}");
+        assert!(!shown(&set).contains(&"s__cold"));
+    }
+}
+
 #[test]
 fn the_order_in_which_sources_came_does_not_matter() {
     let mut entries = [entry("mcp:slack", &["a", "b"]), entry("mcp:github", &["c"]), entry("builtin", &["read_file"])];

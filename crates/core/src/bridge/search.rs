@@ -19,6 +19,13 @@ const MAX_SERVERS: usize = 100;
 /// Most parameter names of one tool in a reply.
 const MAX_PARAMETERS: usize = 40;
 
+/// The names in a reply, query after query, each best first; also in one of an earlier form with a single list.
+pub(crate) fn names_in_reply(reply: &Value) -> impl Iterator<Item = &str> {
+    let results = reply["results"].as_array().map_or(&[] as &[Value], Vec::as_slice);
+    let matches = results.iter().chain([reply]).filter_map(|result| result["matches"].as_array()).flatten();
+    matches.filter_map(|found| found["name"].as_str())
+}
+
 /// A server the caller may know of, and how it is doing.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerStatus<'a> {

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::bridge::names_in_reply;
+
 /// Deepest wrapping of a reply: a response object, an MCP result in it, its content, a text in that.
 const WRAPPINGS: usize = 5;
 
@@ -10,9 +12,7 @@ pub(super) fn found_names(content: &Value) -> Vec<String> {
     let mut names = Vec::new();
     each_reply(content, WRAPPINGS, &mut |reply| {
         let before = names.len();
-        let results = reply["results"].as_array().map_or(&[] as &[Value], Vec::as_slice);
-        let matches = results.iter().chain([reply]).filter_map(|result| result["matches"].as_array()).flatten();
-        names.extend(matches.filter_map(|found| found["name"].as_str()).map(str::to_owned));
+        names.extend(names_in_reply(reply).map(str::to_owned));
         if names.len() == before
             && let Some(tools) = reply["tools"].as_object()
         {

@@ -32,8 +32,8 @@ fn families_are_known_by_name() {
     check("gpt-4.1", OpenAiResponses, ("gpt", false, true));
     check("o3-mini", OpenAiChat, ("gpt", false, true));
     check("gpt-oss-20b", Ollama, ("gpt-oss", false, false));
-    check("models/gemini-3-pro", Gemini, ("gemini", false, false));
-    check("mistral-large-latest", Mistral, ("mistral", false, false));
+    check("models/gemini-3-pro", Gemini, ("gemini", false, true));
+    check("mistral-large-latest", Mistral, ("mistral", false, true));
     check("qwen3:8b", Ollama, ("qwen", false, false));
 }
 

@@ -340,20 +340,18 @@ impl Condition {
         let mut resolved = Vec::new();
         for text in found.iter().flatten() {
             let full = subject.place.expand(text).unwrap_or_else(|| normalise(text, None));
-            let readings = subject.place.readings(text);
-            unknown |= whole && readings.is_empty();
+            let mut spellings = subject.place.spellings(text).peekable();
+            unknown |= whole && spellings.peek().is_none();
             if let Some(real) = subject.real {
                 let cwd = subject.place.cwd.and_then(|cwd| real.get(&normalise(cwd, None))?);
                 let straight = cwd.filter(|_| !whole).map(|cwd| normalise(text, Some(cwd)));
-                for reading in readings {
-                    for spelling in [normalise(&reading, None), reading] {
-                        match real.get(&spelling) {
-                            Some(Some(there)) if there != full && straight.as_deref() != Some(there) => {
-                                resolved.push(there.to_owned());
-                            }
-                            Some(Some(_)) => {}
-                            Some(None) | None => unknown = true,
+                for spelling in spellings {
+                    match real.get(&spelling) {
+                        Some(Some(there)) if there != full && straight.as_deref() != Some(there) => {
+                            resolved.push(there.to_owned());
                         }
+                        Some(Some(_)) => {}
+                        Some(None) | None => unknown = true,
                     }
                 }
             }

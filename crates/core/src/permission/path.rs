@@ -276,6 +276,11 @@ impl Place<'_> {
             _ => Vec::new(),
         }
     }
+
+    /// Every absolute path to look up for `path`: each reading with its `..` resolved by the text, and as it is.
+    pub fn spellings(&self, path: &str) -> impl Iterator<Item = String> {
+        self.readings(path).into_iter().flat_map(|reading| [normalise(&reading, None), reading])
+    }
 }
 
 #[cfg(test)]

@@ -255,10 +255,7 @@ impl RuleSet {
         if concerned {
             let folders = [subject.place.cwd, subject.place.home];
             wanted.extend(folders.into_iter().flatten().map(|folder| normalise(folder, None)));
-            for reading in facts.paths().paths.iter().take(MOST_PATHS).flat_map(|path| subject.place.readings(path)) {
-                wanted.insert(normalise(&reading, None));
-                wanted.insert(reading);
-            }
+            wanted.extend(facts.paths().paths.iter().take(MOST_PATHS).flat_map(|path| subject.place.spellings(path)));
         }
         wanted
     }

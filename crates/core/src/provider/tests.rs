@@ -130,7 +130,7 @@ fn calls_come_back_as_they_were_meant() {
         let rendered = set(target);
         let keys = rendered.key_maps.get("odd").cloned().unwrap_or_default();
         let odd = json!({"file name": "a", "deep": [{"a b": 1}]});
-        let shown = crate::render::map_arguments(&keys, &odd);
+        let shown = crate::render::tests::map_arguments(&keys, &odd);
         let calls =
             [(FILES, json!({"path": "p"})), ("odd", shown), (way.own("x.y"), json!({})), ("nobody", json!({"z": 1}))];
         let response = response(target, &calls);

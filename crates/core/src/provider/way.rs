@@ -1,16 +1,12 @@
 //! The way back from what a target was shown: names, keys, and what can still be loaded.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Value, value::RawValue};
 
 use crate::{
     bridge::TOOL_SEARCH,
-    render::{KeyMap, Target},
+    render::{KeyMap, Target, unmapped},
 };
 
 /// A definition that the target is given only when a search finds it.
@@ -100,7 +96,7 @@ impl WayBack {
     /// that is not an object is left to the call path.
     pub(super) fn arguments(&self, exposed: &str, raw: Box<RawValue>) -> Box<RawValue> {
         match self.keys.get(exposed) {
-            Some(keys) if !keys.is_empty() => carried(keys, &raw).map_or(raw, |text| owned(&text)),
+            Some(keys) if !keys.is_empty() => unmapped(keys, raw.get()).map_or(raw, |text| owned(&text)),
             _ => raw,
         }
     }
@@ -111,66 +107,4 @@ pub(super) fn owned(text: &str) -> Box<RawValue> {
     RawValue::from_string(text.to_owned())
         .or_else(|_| serde_json::value::to_raw_value(text))
         .unwrap_or_else(|_| RawValue::NULL.to_owned())
-}
-
-/// The text with original keys; none where nothing changes. Works on the text, so that numbers keep their digits and a
-/// key given twice stays twice and is refused by the strict reader.
-fn carried(keys: &KeyMap, raw: &RawValue) -> Option<String> {
-    let text = raw.get().trim_start();
-    if text.starts_with('{') {
-        let Ok(Entries(entries)) = serde_json::from_str(text) else { return None };
-        let mut out = String::with_capacity(text.len());
-        out.push('{');
-        for (key, value) in &entries {
-            if value.get() == "null" && keys.absent.contains(key) {
-                continue;
-            }
-            if out.len() > 1 {
-                out.push(',');
-            }
-            let original = keys.names.get(key).unwrap_or(key);
-            out.push_str(&Value::from(original.as_str()).to_string());
-            out.push(':');
-            let inner = keys.inner.get(key).or(keys.values.as_deref());
-            match inner.filter(|inner| !inner.is_empty()).and_then(|inner| carried(inner, value)) {
-                Some(text) => out.push_str(&text),
-                None => out.push_str(value.get()),
-            }
-        }
-        out.push('}');
-        return Some(out);
-    }
-    if text.starts_with('[') {
-        let items = keys.items.as_deref()?;
-        let list: Vec<&RawValue> = serde_json::from_str(text).ok()?;
-        let list: Vec<String> =
-            list.iter().map(|item| carried(items, item).unwrap_or_else(|| item.get().to_owned())).collect();
-        return Some(format!("[{}]", list.join(",")));
-    }
-    None
-}
-
-/// The entries of an object in their order, a key as often as it is written.
-struct Entries<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de: 'a, 'a> serde::Deserialize<'de> for Entries<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Vec<(String, &'de RawValue)>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(entries)
-            }
-        }
-        deserializer.deserialize_map(Reader).map(Entries)
-    }
 }

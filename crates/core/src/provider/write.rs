@@ -8,7 +8,7 @@ use super::{
     content::{Content, Part, spoken},
     wire::Wire,
 };
-use crate::ToolResult;
+use crate::{ToolResult, bridge::names_in_reply};
 
 /// Writes the answers to a turn: what goes into the conversation behind [`Turn::messages`].
 ///
@@ -73,14 +73,14 @@ struct Answer<'a> {
 fn found_names(way: &WayBack, call: &ProviderCall, result: Option<&ToolResult>) -> Vec<String> {
     let wanted = way.refers(&call.name) || call.kind == CallKind::Search;
     let Some(result) = result.filter(|result| wanted && !result.is_error()) else { return Vec::new() };
-    let Ok(reply) = serde_json::from_str::<Value>(&result.to_text()) else { return Vec::new() };
+    // A note may follow the reply.
+    let text = result.to_text();
+    let Some(Ok(reply)) = serde_json::Deserializer::from_str(&text).into_iter::<Value>().next() else {
+        return Vec::new();
+    };
     let mut names: Vec<String> = Vec::new();
-    let matches = reply["results"].as_array().into_iter().flatten();
-    for found in matches.flat_map(|result| result["matches"].as_array().into_iter().flatten()) {
-        if let Some(name) = found["name"].as_str()
-            && way.knows(name)
-            && !names.iter().any(|known| known == name)
-        {
+    for name in names_in_reply(&reply) {
+        if way.knows(name) && !names.iter().any(|known| known == name) {
             names.push(name.to_owned());
         }
     }

@@ -112,6 +112,9 @@ pub enum Construct {
     Name,
 }
 
+/// How many constructs there are; the last one counts.
+const CONSTRUCTS: usize = Construct::Name as usize + 1;
+
 /// What becomes of a construct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
@@ -170,8 +173,10 @@ pub enum Column {
     Ollama,
     /// Anthropic's strict mode.
     AnthropicStrict,
-    /// OpenAI's strict mode.
+    /// OpenAI's strict mode, and that of Mistral, whose own limits are not documented.
     OpenAiStrict,
+    /// DeepSeek's strict mode.
+    DeepSeekStrict,
 }
 
 /// What one target accepts.
@@ -226,18 +231,18 @@ impl Dialect {
 
     /// The target's strict mode, where it has one; not for schemas that go by another target's rules.
     pub fn strict(&self) -> Option<Self> {
-        let column = match self.column {
-            Column::Anthropic => Column::AnthropicStrict,
-            Column::OpenAi => Column::OpenAiStrict,
+        let (column, formats) = match (self.column, self.target) {
+            (Column::Anthropic, _) => (Column::AnthropicStrict, SHORT),
+            (Column::OpenAi, _) | (Column::Compatible, Target::Mistral) => (Column::OpenAiStrict, SHORT_WITHOUT_URI),
+            (Column::Compatible, Target::DeepSeek) => (Column::DeepSeekStrict, DEEPSEEK_STRICT),
             _ => return None,
         };
-        let formats = if column == Column::AnthropicStrict { SHORT } else { SHORT_WITHOUT_URI };
         Some(Self { column, formats: Some(formats), keys: KeyScope::Everywhere, strict: true, ..*self })
     }
 
     /// What becomes of a construct.
     pub fn rule(&self, construct: Construct) -> Rule {
-        TABLE.iter().find(|(row, _)| *row == construct).map_or(Rule::Keep, |(_, rules)| rules[self.column as usize])
+        RULES[construct as usize][self.column as usize]
     }
 }
 
@@ -247,58 +252,72 @@ const N: Rule = Rule::Describe;
 const W: Rule = Rule::Rewrite;
 
 /// Columns: Anthropic, OpenAI, compatible, xAI, Gemini JSON Schema, Gemini parameters, Ollama, Anthropic strict,
-/// OpenAI strict.
+/// OpenAI strict, DeepSeek strict.
 #[rustfmt::skip]
-pub static TABLE: &[(Construct, [Rule; 9])] = &[
-    (Construct::RootCombinator,     [W, W, W, W, W, W, W, W, W]),
-    (Construct::RootConstraint,     [K, N, N, N, N, N, N, N, N]),
-    (Construct::RootDescription,    [K, K, K, K, K, K, N, K, K]),
-    (Construct::AnyOf,              [K, K, K, K, K, K, K, K, K]),
-    (Construct::AnyOfSiblings,      [K, K, K, K, K, W, K, K, K]),
-    (Construct::OneOf,              [K, K, W, W, W, W, W, W, W]),
-    (Construct::AllOf,              [K, K, W, W, W, W, W, W, W]),
-    (Construct::Not,                [K, K, N, N, N, N, N, N, N]),
-    (Construct::Conditional,        [K, K, N, N, N, N, N, N, N]),
-    (Construct::Dependent,          [K, K, N, N, N, N, N, N, N]),
-    (Construct::Reference,          [W, W, W, W, W, W, W, W, W]),
-    (Construct::Recursion,          [W, W, W, W, W, W, W, W, W]),
-    (Construct::ForeignReference,   [W, W, W, W, W, W, W, W, W]),
-    (Construct::Marks,              [D, D, D, D, D, D, D, D, D]),
-    (Construct::ClosedObject,       [K, K, K, K, K, D, D, K, K]),
-    (Construct::MapObject,          [K, K, K, K, N, N, N, N, N]),
-    (Construct::PatternProperties,  [K, K, N, N, N, N, N, N, N]),
-    (Construct::Unevaluated,        [K, K, D, D, D, D, D, D, D]),
-    (Construct::PropertyCount,      [K, K, K, K, N, K, N, N, N]),
-    (Construct::Const,              [K, K, W, W, W, W, W, K, K]),
-    (Construct::Default,            [K, K, K, K, K, K, N, K, N]),
-    (Construct::Title,              [K, K, K, K, K, K, D, K, K]),
-    (Construct::Examples,           [K, K, K, K, N, N, N, N, N]),
-    (Construct::Annotation,         [K, K, K, K, D, D, D, D, D]),
-    (Construct::OpenApi,            [K, K, W, W, W, K, W, W, W]),
-    (Construct::Format,             [K, K, N, N, N, N, N, N, N]),
-    (Construct::Pattern,            [K, K, K, K, N, K, N, K, K]),
-    (Construct::TypeList,           [K, K, K, K, K, W, K, K, K]),
-    (Construct::Untyped,            [K, K, K, K, K, W, K, K, K]),
-    (Construct::MixedEnum,          [K, K, K, K, N, N, K, K, K]),
-    (Construct::Bounds,             [K, K, K, K, K, K, N, N, K]),
-    (Construct::ExclusiveBounds,    [K, K, K, K, W, W, N, N, K]),
-    (Construct::MultipleOf,         [K, K, K, K, N, N, N, N, K]),
-    (Construct::TextLength,         [K, K, K, N, N, K, N, N, N]),
-    (Construct::ItemCount,          [K, K, K, N, K, K, N, N, K]),
-    (Construct::Contains,           [K, K, N, N, N, N, N, N, N]),
-    (Construct::Tuple,              [K, K, W, W, K, W, W, W, W]),
-    (Construct::BareArray,          [K, W, W, W, W, W, W, W, W]),
-    (Construct::BareObject,         [K, W, W, W, W, W, W, W, W]),
-    (Construct::UndeclaredRequired, [K, K, W, W, W, W, W, W, W]),
-    (Construct::BooleanSchema,      [K, W, W, W, W, W, W, W, W]),
-    (Construct::UnknownKeyword,     [K, K, D, D, D, D, D, D, D]),
-    (Construct::Malformed,          [D, D, D, D, D, D, D, D, D]),
-    (Construct::Nesting,            [W, W, W, W, W, W, W, W, W]),
+pub static TABLE: &[(Construct, [Rule; 10])] = &[
+    (Construct::RootCombinator,     [W, W, W, W, W, W, W, W, W, W]),
+    (Construct::RootConstraint,     [K, N, N, N, N, N, N, N, N, N]),
+    (Construct::RootDescription,    [K, K, K, K, K, K, N, K, K, K]),
+    (Construct::AnyOf,              [K, K, K, K, K, K, K, K, K, K]),
+    (Construct::AnyOfSiblings,      [K, K, K, K, K, W, K, K, K, K]),
+    (Construct::OneOf,              [K, K, W, W, W, W, W, W, W, W]),
+    (Construct::AllOf,              [K, K, W, W, W, W, W, W, W, W]),
+    (Construct::Not,                [K, K, N, N, N, N, N, N, N, N]),
+    (Construct::Conditional,        [K, K, N, N, N, N, N, N, N, N]),
+    (Construct::Dependent,          [K, K, N, N, N, N, N, N, N, N]),
+    (Construct::Reference,          [W, W, W, W, W, W, W, W, W, W]),
+    (Construct::Recursion,          [W, W, W, W, W, W, W, W, W, W]),
+    (Construct::ForeignReference,   [W, W, W, W, W, W, W, W, W, W]),
+    (Construct::Marks,              [D, D, D, D, D, D, D, D, D, D]),
+    (Construct::ClosedObject,       [K, K, K, K, K, D, D, K, K, K]),
+    (Construct::MapObject,          [K, K, K, K, N, N, N, N, N, N]),
+    (Construct::PatternProperties,  [K, K, N, N, N, N, N, N, N, N]),
+    (Construct::Unevaluated,        [K, K, D, D, D, D, D, D, D, D]),
+    (Construct::PropertyCount,      [K, K, K, K, N, K, N, N, N, N]),
+    (Construct::Const,              [K, K, W, W, W, W, W, K, K, K]),
+    (Construct::Default,            [K, K, K, K, K, K, N, K, N, K]),
+    (Construct::Title,              [K, K, K, K, K, K, D, K, K, K]),
+    (Construct::Examples,           [K, K, K, K, N, N, N, N, N, N]),
+    (Construct::Annotation,         [K, K, K, K, D, D, D, D, D, D]),
+    (Construct::OpenApi,            [K, K, W, W, W, K, W, W, W, W]),
+    (Construct::Format,             [K, K, N, N, N, N, N, N, N, N]),
+    (Construct::Pattern,            [K, K, K, K, N, K, N, K, K, K]),
+    (Construct::TypeList,           [K, K, K, K, K, W, K, K, K, K]),
+    (Construct::Untyped,            [K, K, K, K, K, W, K, K, K, K]),
+    (Construct::MixedEnum,          [K, K, K, K, N, N, K, K, K, K]),
+    (Construct::Bounds,             [K, K, K, K, K, K, N, N, K, K]),
+    (Construct::ExclusiveBounds,    [K, K, K, K, W, W, N, N, K, K]),
+    (Construct::MultipleOf,         [K, K, K, K, N, N, N, N, K, K]),
+    (Construct::TextLength,         [K, K, K, N, N, K, N, N, N, N]),
+    (Construct::ItemCount,          [K, K, K, N, K, K, N, N, K, N]),
+    (Construct::Contains,           [K, K, N, N, N, N, N, N, N, N]),
+    (Construct::Tuple,              [K, K, W, W, K, W, W, W, W, W]),
+    (Construct::BareArray,          [K, W, W, W, W, W, W, W, W, W]),
+    (Construct::BareObject,         [K, W, W, W, W, W, W, W, W, W]),
+    (Construct::UndeclaredRequired, [K, K, W, W, W, W, W, W, W, W]),
+    (Construct::BooleanSchema,      [K, W, W, W, W, W, W, W, W, W]),
+    (Construct::UnknownKeyword,     [K, K, D, D, D, D, D, D, D, D]),
+    (Construct::Malformed,          [D, D, D, D, D, D, D, D, D, D]),
+    (Construct::Nesting,            [W, W, W, W, W, W, W, W, W, W]),
 ];
+
+/// [`TABLE`] by construct; what has no row is kept.
+static RULES: [[Rule; 10]; CONSTRUCTS] = {
+    let mut rules = [[Rule::Keep; 10]; CONSTRUCTS];
+    let mut row = 0;
+    while row < TABLE.len() {
+        rules[TABLE[row].0 as usize] = TABLE[row].1;
+        row += 1;
+    }
+    rules
+};
 
 /// Formats that providers name in their documentation of structured arguments.
 const SHORT_WITHOUT_URI: &[&str] =
     &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
+
+/// Those of DeepSeek's strict mode (standards reference §4.6).
+const DEEPSEEK_STRICT: &[&str] = &["email", "hostname", "ipv4", "ipv6", "uuid"];
 
 /// The same, with `uri`.
 const SHORT: &[&str] = &["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];

@@ -57,7 +57,7 @@ impl<'a> Inliner<'a, '_> {
     }
 
     fn object(&mut self, map: &'a Map<String, Value>) -> Result<Map<String, Value>, RefusedTool> {
-        let mut out = Map::new();
+        let mut out = Map::with_capacity(map.len());
         for (key, value) in map {
             if key != "$ref" {
                 self.keyword(key, value, &mut out)?;
@@ -138,7 +138,7 @@ impl<'a> Inliner<'a, '_> {
             }
             (_, Value::Array(list)) if form == Some(Form::Schemas) => Some(self.list(list)?),
             (_, Value::Object(map)) if form == Some(Form::SchemaMap) => {
-                let mut schemas = Map::new();
+                let mut schemas = Map::with_capacity(map.len());
                 for (name, schema) in map {
                     self.report.enter(name);
                     schemas.insert(name.clone(), self.schema(schema)?);

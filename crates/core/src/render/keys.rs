@@ -10,7 +10,7 @@ use super::{
     dialect::{Construct, KeyScope},
     report::Report,
 };
-use crate::ContentHash;
+use crate::{ContentHash, json_text};
 
 /// Longest plain key in characters.
 const LENGTH: usize = 64;
@@ -59,56 +59,37 @@ impl KeyMap {
     }
 }
 
-/// Carries arguments of a model back: renamed keys get their original names, and a `null` that stands for nothing goes.
-/// Everything else stays as it is.
-#[must_use]
-pub fn unmap_arguments(keys: &KeyMap, arguments: &Value) -> Value {
-    carry(keys, arguments, &|keys: &KeyMap, key: &str| keys.names.get(key).cloned(), false)
-}
-
-/// Carries arguments the other way: original keys get the names that the target knows.
-#[must_use]
-pub fn map_arguments(keys: &KeyMap, arguments: &Value) -> Value {
-    let renamed = |keys: &KeyMap, key: &str| {
-        keys.names.iter().find(|(_, original)| *original == key).map(|(renamed, _)| renamed.clone())
-    };
-    carry(keys, arguments, &renamed, true)
-}
-
-fn carry(
-    keys: &KeyMap,
-    value: &Value,
-    rename: &dyn Fn(&KeyMap, &str) -> Option<String>,
-    inner_by_new_name: bool,
-) -> Value {
-    if keys.is_empty() {
-        return value.clone();
-    }
-    match value {
-        Value::Object(map) => {
-            let mut out = Map::new();
-            for (key, value) in map {
-                if value.is_null() && !inner_by_new_name && keys.absent.contains(key) {
+/// The text of arguments with their original keys: renamed ones get their names, and a `null` that stands for nothing goes.
+/// `None` where nothing changes. The text stays text, so that numbers keep their digits and a key given twice stays twice
+/// and is refused by the strict reader. It is known to be JSON; what it nests is bounded by what the map does.
+pub(crate) fn unmapped(keys: &KeyMap, text: &str) -> Option<String> {
+    let begin = json_text::skip_blanks(text.as_bytes(), 0);
+    let mut parts = Vec::new();
+    let (open, close) = match text.as_bytes().get(begin) {
+        Some(b'{') => {
+            for member in json_text::members(text, begin) {
+                let value = &text[member.value];
+                if value == "null" && keys.absent.contains(&*member.key) {
                     continue;
                 }
-                let new = rename(keys, key).unwrap_or_else(|| key.clone());
-                let inner = if inner_by_new_name { &new } else { key };
-                let value = match keys.inner.get(inner).or(keys.values.as_deref()) {
-                    Some(inner) => carry(inner, value, rename, inner_by_new_name),
-                    None => value.clone(),
-                };
-                out.insert(new, value);
+                let key = keys.names.get(&*member.key).map(|key| json_text::encoded(key));
+                let key = key.as_deref().unwrap_or(member.written);
+                let inner = keys.inner.get(&*member.key).or(keys.values.as_deref());
+                let inner = inner.filter(|inner| !inner.is_empty()).and_then(|inner| unmapped(inner, value));
+                parts.push(format!("{key}:{}", inner.as_deref().unwrap_or(value)));
             }
-            Value::Object(out)
+            ('{', '}')
         }
-        Value::Array(list) => match &keys.items {
-            Some(items) => {
-                Value::Array(list.iter().map(|value| carry(items, value, rename, inner_by_new_name)).collect())
+        Some(b'[') => {
+            let inner = keys.items.as_deref()?;
+            for item in json_text::items(text, begin) {
+                parts.push(unmapped(inner, &text[item.clone()]).unwrap_or_else(|| text[item].to_owned()));
             }
-            None => value.clone(),
-        },
-        other => other.clone(),
-    }
+            ('[', ']')
+        }
+        _ => return None,
+    };
+    Some(format!("{open}{}{close}", parts.join(",")))
 }
 
 /// Whether a key is plain.

@@ -140,12 +140,62 @@ static KEYWORDS: &[Keyword] = keywords! {
 /// The names of types.
 pub(super) const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
+/// Places of [`SLOTS`]: a few times as many as there are keywords, so that most stand where they are looked for first.
+const PLACES: usize = 256;
+const EMPTY: u8 = u8::MAX;
+
+/// The keywords by [`slot`], each at the first free place from there on. Every schema of every tool is looked through by
+/// keyword, several times.
+static SLOTS: [u8; PLACES] = {
+    let mut slots = [EMPTY; PLACES];
+    let mut rank = 0;
+    while rank < KEYWORDS.len() {
+        let mut at = slot(KEYWORDS[rank].name.as_bytes());
+        while slots[at] != EMPTY {
+            at = (at + 1) % PLACES;
+        }
+        slots[at] = rank as u8;
+        rank += 1;
+    }
+    slots
+};
+
+const fn slot(name: &[u8]) -> usize {
+    let [first, .., last] = name else { return name.len() };
+    (name.len() * 31 + *first as usize * 7 + *last as usize * 13 + name[name.len() / 2] as usize * 3) % PLACES
+}
+
 /// Looks a keyword up.
 pub(super) fn find(name: &str) -> Option<&'static Keyword> {
-    KEYWORDS.iter().find(|keyword| keyword.name == name)
+    KEYWORDS.get(rank(name))
 }
 
 /// Where a keyword is written; unknown ones come last, in the order of the source.
 pub(super) fn rank(name: &str) -> usize {
-    KEYWORDS.iter().position(|keyword| keyword.name == name).unwrap_or(KEYWORDS.len())
+    let mut at = slot(name.as_bytes());
+    // There are more places than keywords, so one is empty.
+    while SLOTS[at] != EMPTY {
+        let rank = usize::from(SLOTS[at]);
+        if KEYWORDS[rank].name == name {
+            return rank;
+        }
+        at = (at + 1) % PLACES;
+    }
+    KEYWORDS.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_keyword_is_found_and_nothing_else() {
+        for (place, keyword) in KEYWORDS.iter().enumerate() {
+            assert_eq!(rank(keyword.name), place);
+            assert_eq!(find(keyword.name).map(|found| found.name), Some(keyword.name));
+        }
+        for name in ["", "t", "typ", "types", "Type", "x-order", "$schemas", "épée"] {
+            assert_eq!((rank(name), find(name).is_none()), (KEYWORDS.len(), true), "{name}");
+        }
+    }
 }

@@ -97,7 +97,7 @@ impl Pass<'_> {
         let mut remarks = Vec::new();
         self.combinators(&mut map, &mut remarks);
         self.respell(&mut map, &mut remarks);
-        let mut out = Map::new();
+        let mut out = Map::with_capacity(map.len());
         for (key, value) in map {
             let Some(keyword) = keyword::find(&key) else {
                 if self.keeps(Construct::UnknownKeyword) {
@@ -115,9 +115,7 @@ impl Pass<'_> {
             }
         }
         self.finish(&mut out, &mut remarks)?;
-        let mut entries: Vec<(String, Value)> = out.into_iter().collect();
-        entries.sort_by_key(|(key, _)| keyword::rank(key));
-        Ok((entries.into_iter().collect(), remarks))
+        Ok((in_order(out), remarks))
     }
 
     /// Whether a keyword stays; notes the loss and the remark if not.
@@ -371,6 +369,17 @@ impl Pass<'_> {
         self.grown += weight(value);
         if self.grown > WEIGHT { Err(RefusedTool::TooManySchemas) } else { Ok(()) }
     }
+}
+
+/// The keywords in the order in which they are written.
+fn in_order(map: Map<String, Value>) -> Map<String, Value> {
+    if map.keys().map(|key| keyword::rank(key)).is_sorted() {
+        return map;
+    }
+    let mut entries: Vec<(usize, String, Value)> =
+        map.into_iter().map(|(key, value)| (keyword::rank(&key), key, value)).collect();
+    entries.sort_by_key(|(rank, ..)| *rank);
+    entries.into_iter().map(|(_, key, value)| (key, value)).collect()
 }
 
 /// The names that an alternative requires, if that is all it says.

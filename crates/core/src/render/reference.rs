@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{
     Target,
     dialect::{DIALECTS, Dialect, KeyScope, REVISED, Rule, TABLE, Wrapper},
-    strict::StrictRules,
+    strict::{MOST_VALIDATED, StrictRules},
 };
 use crate::model::{Family, ModelTable};
 
@@ -56,12 +56,14 @@ pub fn markdown() -> String {
          keep: stays. drop: left out. describe: left out of the schema and told in the description. rewrite: said in another\n\
          way. Whatever a target does not keep is in the report of losses, unless it means the same.\n\n| construct |",
     );
-    let strict: Vec<Dialect> =
-        [Target::Anthropic, Target::OpenAiChat].iter().filter_map(|target| target.dialect()?.strict()).collect();
+    let strict: Vec<Dialect> = [Target::Anthropic, Target::OpenAiChat, Target::DeepSeek]
+        .iter()
+        .filter_map(|target| target.dialect()?.strict())
+        .collect();
     for dialect in DIALECTS {
         let _ = write!(out, " {} |", dialect.target);
     }
-    out.push_str(" anthropic strict | openai strict |\n|---|");
+    out.push_str(" anthropic strict | openai and mistral strict | deepseek strict |\n|---|");
     out.push_str(&"---|".repeat(DIALECTS.len() + strict.len()));
     out.push('\n');
     for (construct, _) in TABLE {
@@ -108,6 +110,12 @@ fn strict_modes(out: &mut String) {
             rules.properties, rules.depth, rules.chars, rules.values
         );
     }
+    let _ = writeln!(
+        out,
+        "\nDeepSeek has its mode on a beta endpoint: say `strict = true` of the family under `payloads.models` where you use that. Gemini\n\
+         holds the model to the schemas of all tools of a request or of none (mode `VALIDATED`): if `payloads.strict` names every tool\n\
+         and there are at most {MOST_VALIDATED}, the answer has `tool_config`, which goes into the request as `toolConfig`."
+    );
 }
 
 fn models(out: &mut String) {

@@ -7,7 +7,9 @@ use super::{Action, dialect::Construct};
 /// Losses of one tool, and where the walk stands.
 #[derive(Default)]
 pub(super) struct Report {
-    place: Vec<String>,
+    /// The JSON Pointer of where the walk stands, and where in it each step begins.
+    place: String,
+    steps: Vec<usize>,
     losses: Vec<(String, Construct, Action)>,
     seen: BTreeSet<(String, Construct, Action)>,
 }
@@ -15,18 +17,25 @@ pub(super) struct Report {
 impl Report {
     /// Goes one step down.
     pub(super) fn enter(&mut self, step: &str) {
-        self.place.push(step.replace('~', "~0").replace('/', "~1"));
+        self.steps.push(self.place.len());
+        self.place.push('/');
+        for letter in step.chars() {
+            match letter {
+                '~' => self.place.push_str("~0"),
+                '/' => self.place.push_str("~1"),
+                letter => self.place.push(letter),
+            }
+        }
     }
 
     /// Goes one step up.
     pub(super) fn leave(&mut self) {
-        self.place.pop();
+        self.place.truncate(self.steps.pop().unwrap_or_default());
     }
 
     /// Notes a loss at the current place.
     pub(super) fn loss(&mut self, construct: Construct, action: Action) {
-        let place: String = self.place.iter().flat_map(|step| ["/", step]).collect();
-        let loss = (place, construct, action);
+        let loss = (self.place.clone(), construct, action);
         if self.seen.insert(loss.clone()) {
             self.losses.push(loss);
         }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Action, KeyMap, Target,
+    Action, KeyMap, RenderOptions, Rendered, Target,
     dialect::Construct,
     merge::{type_value, types},
     report::Report,
@@ -39,13 +39,45 @@ pub struct StrictRules {
 }
 
 impl StrictRules {
-    /// The rules of a target; none where it has no strict mode for tools, or only on endpoints of their own.
+    /// The rules of a target; none where it has no strict mode for single tools ([`validates`] for whole requests).
+    /// DeepSeek's is on an endpoint of its own, so its models are not known to take it unless the configuration says so.
     pub fn of(target: Target) -> Option<&'static Self> {
         match target {
             Target::Anthropic | Target::Bedrock => Some(&ANTHROPIC),
-            Target::OpenAiChat | Target::OpenAiResponses => Some(&OPENAI),
+            Target::OpenAiChat | Target::OpenAiResponses | Target::Mistral | Target::DeepSeek => Some(&OPENAI),
             _ => None,
         }
+    }
+}
+
+/// Whether the target has a mode that holds the model to the schemas of all tools of a request: Gemini's VALIDATED
+/// (standards reference §4.4).
+pub(super) fn validates(target: Target) -> bool {
+    matches!(target, Target::Gemini | Target::GeminiParameters)
+}
+
+/// Most tools of a request in that mode. Large sets fail with "too many states" at an undocumented size; this is as many
+/// as are advised.
+pub(super) const MOST_VALIDATED: usize = 20;
+
+/// Turns the mode for whole requests on if every tool is to be strict; says of each what became of it.
+pub(super) fn validate(rendered: &mut Rendered, options: &RenderOptions) {
+    let wished: Vec<&String> = rendered.listed.iter().filter(|name| options.strict.contains(*name)).collect();
+    let refused = if !options.strict_model {
+        Some(NotStrict::Model)
+    } else if wished.len() < rendered.listed.len() {
+        Some(NotStrict::AllOrNone)
+    } else if wished.len() > MOST_VALIDATED {
+        Some(NotStrict::Budget { what: "tools in the mode VALIDATED", limit: MOST_VALIDATED })
+    } else {
+        None
+    };
+    let reason = refused.map(|reason| reason.to_string());
+    let verdict =
+        |name: &String| StrictVerdict { tool: name.clone(), strict: reason.is_none(), reason: reason.clone() };
+    rendered.strict = wished.into_iter().map(verdict).collect();
+    if reason.is_none() && !rendered.strict.is_empty() {
+        rendered.tool_config = Some(json!({"functionCallingConfig": {"mode": "VALIDATED"}}));
     }
 }
 
@@ -100,6 +132,9 @@ pub enum NotStrict {
         /// How many there may be.
         limit: usize,
     },
+    /// The target's mode is one of the whole request.
+    #[error("the target's mode holds for all tools of a request or for none; name all of them (\"*\")")]
+    AllOrNone,
     /// Programs cannot call strict tools.
     #[error("programs may call it, and they cannot call strict tools")]
     Programmatic,

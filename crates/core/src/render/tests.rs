@@ -10,6 +10,31 @@ mod strict;
 mod walker;
 mod wishes;
 
+/// Arguments as production carries them back.
+pub(crate) fn unmap_arguments(keys: &KeyMap, arguments: &Value) -> Value {
+    unmapped(keys, &arguments.to_string()).map_or(arguments.clone(), |text| serde_json::from_str(&text).unwrap())
+}
+
+/// The other way, as a model has to: original keys get the names that the target knows.
+pub(crate) fn map_arguments(keys: &KeyMap, arguments: &Value) -> Value {
+    match arguments {
+        Value::Object(map) => {
+            let one = |(key, value): (&String, &Value)| {
+                let renamed = keys.names.iter().find(|(_, original)| *original == key).map(|(renamed, _)| renamed);
+                let new = renamed.unwrap_or(key);
+                let inner = keys.inner.get(new).or(keys.values.as_deref());
+                (new.clone(), inner.map_or(value.clone(), |inner| map_arguments(inner, value)))
+            };
+            Value::Object(map.iter().map(one).collect())
+        }
+        Value::Array(list) => match &keys.items {
+            Some(items) => list.iter().map(|value| map_arguments(items, value)).collect(),
+            None => arguments.clone(),
+        },
+        other => other.clone(),
+    }
+}
+
 fn definition(schema: &Value) -> Value {
     json!({"name": "t", "description": "Does it.", "inputSchema": schema})
 }

@@ -11,7 +11,7 @@ use super::{
     notes::{shortened, with_remarks},
     payload::{self, Extras},
     report::Report,
-    strict::{Budget, NotStrict, StrictRules, tighten, unsayable},
+    strict::{Budget, NotStrict, StrictRules, tighten, unsayable, validates},
 };
 use crate::ContentHash;
 
@@ -38,7 +38,7 @@ impl Renderer<'_> {
         if self.taken.contains(&own) || (own != name && self.exposed.contains(own.as_str())) {
             return Err(RefusedTool::NameTaken(own));
         }
-        let wished = self.options.strict.contains(name);
+        let wished = self.options.strict.contains(name) && !validates(self.dialect.target);
         let (lowered, strict) = match wished.then(|| self.strict(name, &definition["inputSchema"])) {
             Some(Ok(lowered)) => (lowered, true),
             Some(Err(reason)) => {

@@ -177,10 +177,12 @@ impl Policy {
                 }
             }
             let capabilities = self.capabilities.values().map(|named| ("capability", named));
-            let others =
-                [("owner", &self.owner_only), ("optional", &self.optional), ("required", &self.everyone.required)];
+            let others = [("owner", &self.owner_only), ("optional", &self.optional)];
             for (stage, named) in others.into_iter().chain(capabilities) {
                 named.selectors.iter().try_for_each(|selector| self.known(selector, stage, &named.origin))?;
+            }
+            for (selector, origin) in self.required(scope) {
+                self.known(selector, "required", origin)?;
             }
             for stage in &self.stages {
                 stage.check(scope)?;

@@ -201,6 +201,18 @@ fn what_cannot_be_judged_is_refused() {
     let mut inner = global(Some(&["group:a"]), &[]);
     inner.groups.insert("a", selectors(&["group:gone"]));
     assert!(inner.check(&everybody()).is_err(), "an unknown group within a group");
+    // Required tools as well: of everybody, of the agent, of the run.
+    let required = |origin: &str| Named { selectors: selectors(&["group:gone"]), origin: origin.into() };
+    let mut everyone = Policy::default();
+    everyone.everyone.required = required("policy.required");
+    assert!(everyone.check(&everybody()).unwrap_err().to_string().contains("required names 'group:gone'"));
+    let mut of_agent = Policy::default();
+    of_agent.agents.insert("lead".into(), Layer { required: required("agents.lead.required"), ..Layer::default() });
+    assert!(of_agent.check(&everybody()).is_ok(), "another's");
+    let lead = Scope { agent: Some("lead".into()), ..everybody() };
+    assert!(of_agent.check(&lead).unwrap_err().to_string().contains("agents.lead.required"));
+    let run = Scope { required: selectors(&["group:gone"]), ..everybody() };
+    assert!(Policy::default().check(&run).is_err());
     let mut deep = Arc::new(everybody());
     for _ in 0..=MAX_DEPTH {
         deep = Arc::new(deep.child(None));

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use toolcrib_mcp::server::Ticket;
 
 use super::{
     Api, ApiCall, ApiCaller, Code, Problem, ProgressSink, intake,
@@ -174,18 +175,17 @@ impl Underway {
         groups: Vec<usize>,
         streamed: bool,
     ) -> Result<Self, Problem> {
-        let Some(places) = api.places.enter(calls.len()) else {
+        let Some(ticket) = api.admission.enter(calls.len()) else {
             let text = "too many calls run or wait at the moment; try again in a second";
             return Err(Problem::new(Code::TooMany, text).retry_after(Some(1)));
         };
         let cancel = CancellationToken::new();
         let gone = cancel.clone().drop_guard();
         let (send, happening) = mpsc::channel(QUEUE);
-        let running = Running { api: api.clone(), caller, trace: around.trace, cancel, streamed, send };
+        let running = Running { api: api.clone(), ticket, caller, trace: around.trace, cancel, streamed, send };
         // On a task of its own: a call whose client went away must still come to its end and into the journal.
         tokio::spawn(async move {
             running.all(calls, groups).await;
-            drop(places);
         });
         Ok(Self { happening, gone })
     }
@@ -241,6 +241,7 @@ fn told(call: &CallOutcome) -> String {
 /// The calls of one request under way.
 struct Running {
     api: Arc<Api>,
+    ticket: Ticket,
     caller: ApiCaller,
     trace: Option<String>,
     cancel: CancellationToken,
@@ -260,7 +261,7 @@ impl Running {
     }
 
     async fn one(&self, index: usize, call: Call, idempotency_key: Option<String>) {
-        let _turn = self.api.places.turn().await;
+        let _turn = self.ticket.turn().await;
         let call = ApiCall {
             call,
             idempotency_key,

@@ -13,15 +13,16 @@ pub struct Admission {
     limits: (usize, usize),
 }
 
-/// A place inside; [`Ticket::run`] waits for the turn.
-pub(super) struct Ticket {
-    entrance: OwnedSemaphorePermit,
+/// Places inside for some calls, given back when dropped; [`Ticket::turn`] waits for the turn of one of them.
+#[derive(Debug)]
+pub struct Ticket {
+    _entrance: OwnedSemaphorePermit,
     running: Arc<Semaphore>,
 }
 
-/// The right to run; given back when dropped.
-pub(super) struct Turn {
-    _entrance: OwnedSemaphorePermit,
+/// The right of one call to run; given back when dropped.
+#[derive(Debug)]
+pub struct Turn {
     _running: Option<OwnedSemaphorePermit>,
 }
 
@@ -42,17 +43,17 @@ impl Admission {
         self.limits
     }
 
-    pub(super) fn enter(&self) -> Option<Ticket> {
-        let entrance = self.entrance.clone().try_acquire_owned().ok()?;
-        Some(Ticket { entrance, running: self.running.clone() })
+    /// Places for this many calls, or none when there is no room for all of them.
+    pub fn enter(&self, calls: usize) -> Option<Ticket> {
+        let entrance = self.entrance.clone().try_acquire_many_owned(u32::try_from(calls).ok()?).ok()?;
+        Some(Ticket { _entrance: entrance, running: self.running.clone() })
     }
 }
 
 impl Ticket {
     /// Waits for the turn, first come first served.
-    pub(super) async fn run(self) -> Turn {
+    pub async fn turn(&self) -> Turn {
         // The semaphore is never closed.
-        let running = self.running.acquire_owned().await.ok();
-        Turn { _entrance: self.entrance, _running: running }
+        Turn { _running: self.running.clone().acquire_owned().await.ok() }
     }
 }

@@ -69,7 +69,7 @@ pub(super) async fn run(server: Arc<Server>, entry: InFlight, ticket: Ticket, pl
         call.asking = Asking::Direct(asks.elicitor());
     }
     let resends = matches!(call.asking, Asking::ByResending);
-    let Some(turn) = entry.cancel.run_until_cancelled(ticket.run()).await else { return };
+    let Some(turn) = entry.cancel.run_until_cancelled(ticket.turn()).await else { return };
     // A panic in the service must cost this call alone.
     let work = AssertUnwindSafe(server.service.call(&caller, call)).catch_unwind();
     let give_up = async {
@@ -84,7 +84,7 @@ pub(super) async fn run(server: Arc<Server>, entry: InFlight, ticket: Ticket, pl
             return;
         }
     };
-    drop((turn, asks));
+    drop((turn, ticket, asks));
     if let Some(progress) = progress {
         progress.close();
     }

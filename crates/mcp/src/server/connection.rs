@@ -354,7 +354,7 @@ impl Connection {
         plan: call::Plan,
         out: &Outbox,
     ) -> Result<Dispatched, RpcError> {
-        let Some(ticket) = self.admission.enter() else {
+        let Some(ticket) = self.admission.enter(1) else {
             let (running, waiting) = self.admission.limits();
             let message = format!("busy: {running} calls run and {waiting} wait; try again in a moment");
             let data = RawValue::from_string(r#"{"retryAfterMs":1000}"#.to_owned()).ok();

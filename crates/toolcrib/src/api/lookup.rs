@@ -1,11 +1,14 @@
 //! Listing, searching, describing, assembling.
 
 use serde_json::json;
-use toolcrib_core::bridge::{describe_reply, read_describe};
+use toolcrib_core::{
+    bridge::{BRIDGE_NAMES, describe_reply, read_describe},
+    name::clashes,
+};
 use toolcrib_engine::{Door, Identity};
 use toolcrib_gateway::api::{
     ApiCaller, Code, Problem,
-    wire::{Assemble, Assembled, Describe, Described, Found, Number, ScopeWish, Search, Tools},
+    wire::{Assemble, Assembled, Describe, Described, Found, Number, ScopeWish, Search, Tools, Word},
 };
 
 use super::{
@@ -63,5 +66,21 @@ pub(super) async fn assemble(api: &Api, caller: &ApiCaller, assemble: Assemble) 
     let asking = Asking::of(api, caller.principal.as_deref(), &assemble.scope)?;
     let request = assemble.conversation.map(|conversation| in_conversation(conversation.0)).transpose()?;
     let payload = commands::assemble::payload(&api.world, asking.scope, assemble.target.0, request.as_ref()).await;
-    as_wire(&payload.map_err(unassembled)?)
+    let assembled: Assembled = as_wire(&payload.map_err(unassembled)?)?;
+    match assemble.client_tools {
+        Some(brought) => free(&brought, &assembled).map(|()| assembled),
+        None => Ok(assembled),
+    }
+}
+
+/// Whether the tools that a client brings have names of their own (openclaw case 75).
+fn free(brought: &[Word], assembled: &Assembled) -> Result<(), Problem> {
+    let names: Vec<&str> = brought.iter().map(|name| &**name).collect();
+    let taken = assembled.name_map.keys().map(String::as_str).chain(BRIDGE_NAMES);
+    let clashes = clashes(&names, taken);
+    let Some((name, holder)) = clashes.first() else { return Ok(()) };
+    let text =
+        format!("'{name}' is the name of a tool that is there already ({holder}); rename yours, or deny that one");
+    let at = names.iter().rposition(|other| other == name).unwrap_or_default();
+    Err(Problem::new(Code::NotRead, text.clone()).at(format!("/client_tools/{at}"), text))
 }

@@ -1,6 +1,6 @@
 //! `toolcrib approvals`: what waits for a person, and the person's answer. Works on the store alone, beside whatever serves.
 
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 
 use anyhow::{Context, bail};
 use serde_json::json;
@@ -20,6 +20,7 @@ use crate::{
     callers::now_ms,
     evidence,
     exit::Exit,
+    files::read_stdin,
     print, settings,
     stores::{self, Stores},
     world,
@@ -71,7 +72,7 @@ async fn act(args: ApprovalsArgs, desk: &Desk, stores: Stores) -> anyhow::Result
         ApprovalsAction::Grants => grants(approvals, json).await,
         ApprovalsAction::Revoke { id } => desk.revoke(&id, json).await,
         ApprovalsAction::Reply { correlation, text } => {
-            let text = if text == "-" { read_reply()? } else { text };
+            let text = if text == "-" { read_stdin("the answer", MAX_REPLY)? } else { text };
             let work = PendingWork::new(stores.pending, PendingSettings::default());
             let piece = work.reply("", &correlation, ToolResult::text(text)).await?;
             print::note(format!("your answer is kept for {}", print::clean(&piece.exposed)));
@@ -284,12 +285,6 @@ async fn find(approvals: &Approvals, id: &str) -> anyhow::Result<StoredRequest> 
         1 => Ok(found.remove(0)),
         _ => bail!("several requests begin with '{id}'; write more of the handle"),
     }
-}
-
-fn read_reply() -> anyhow::Result<String> {
-    let mut text = String::new();
-    std::io::stdin().take(MAX_REPLY).read_to_string(&mut text).context("cannot read the answer from standard input")?;
-    Ok(text)
 }
 
 fn word(state: RequestState) -> &'static str {

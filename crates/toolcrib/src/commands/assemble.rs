@@ -39,6 +39,8 @@ struct Assembled<'a> {
     tools: &'a [Value],
     #[serde(skip_serializing_if = "<[Value]>::is_empty")]
     mcp_servers: &'a [Value],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_config: Option<&'a Value>,
     name_map: BTreeMap<&'a str, String>,
     definitions: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -239,6 +241,7 @@ fn assembled<'v>(
         }),
         tools: &rendered.tools,
         mcp_servers: &payload.servers,
+        tool_config: rendered.tool_config.as_ref(),
         name_map: set
             .name_map()
             .iter()

@@ -1,16 +1,13 @@
 //! `toolcrib call`: one call through the whole call path.
 
-use std::{
-    io::{IsTerminal, Read},
-    time::Duration,
-};
+use std::{io::IsTerminal, time::Duration};
 
 use anyhow::{Context, bail};
 use serde_json::{json, value::RawValue};
 use tokio_util::sync::CancellationToken;
 use toolcrib_engine::{CallReply, CallRequest, Door, Outcome, Trust};
 
-use crate::{args::CallArgs, asker, exit::Exit, print, world::World};
+use crate::{args::CallArgs, asker, exit::Exit, files::read_stdin, print, world::World};
 
 /// How long an interrupted call may take to end.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -85,17 +82,7 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
 fn read_arguments(text: Option<&str>) -> anyhow::Result<Option<Box<RawValue>>> {
     let text = match text {
         None => return Ok(None),
-        Some("-") => {
-            let mut text = String::new();
-            std::io::stdin()
-                .take(MAX_ARGUMENTS + 1)
-                .read_to_string(&mut text)
-                .context("cannot read the arguments from standard input: they must be UTF-8 text")?;
-            if text.len() as u64 > MAX_ARGUMENTS {
-                bail!("the arguments on standard input are larger than {MAX_ARGUMENTS} bytes");
-            }
-            text
-        }
+        Some("-") => read_stdin("the text of the arguments", MAX_ARGUMENTS)?,
         Some(text) => text.to_owned(),
     };
     if text.trim().is_empty() {

@@ -1,5 +1,6 @@
 //! `toolcrib eval`: how well the rankers find tools, on labelled queries.
 
+use anyhow::bail;
 use toolcrib_core::search::RankerKind;
 
 use crate::{args::EvalArgs, exit::Exit, print};
@@ -30,6 +31,9 @@ pub(crate) async fn run(args: EvalArgs) -> anyhow::Result<Exit> {
     }
     let several = args.sets.is_some();
     if args.learn {
+        if args.ranker.len() > 1 {
+            bail!("--learn measures one ranker before and after; name one with --ranker");
+        }
         let kind = args.ranker.first().copied().unwrap_or_default();
         let splits: Vec<_> =
             sets.into_iter().map(learned::split).filter(|split| !split.set.queries.is_empty()).collect();

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde::Serialize;
 use toolcrib_core::{
     Catalog, Source,
@@ -15,6 +15,7 @@ use toolcrib_engine::View;
 use crate::{
     args::{FailOn, Level, LintArgs},
     exit::Exit,
+    files::read_text,
     print,
     world::World,
 };
@@ -103,11 +104,7 @@ fn targets(named: &[String]) -> anyhow::Result<Vec<Target>> {
 }
 
 fn read_baseline(path: &Path) -> anyhow::Result<Baseline> {
-    let size = fs::metadata(path).with_context(|| format!("cannot read the baseline {}", path.display()))?.len();
-    if size > MAX_BASELINE {
-        bail!("the baseline {} is larger than {MAX_BASELINE} bytes", path.display());
-    }
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read the baseline {}", path.display()))?;
+    let text = read_text(path, "the baseline", MAX_BASELINE)?;
     Baseline::read(&text).with_context(|| format!("{}", path.display()))
 }
 

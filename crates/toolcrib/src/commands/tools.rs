@@ -84,7 +84,7 @@ fn rows<'v>(view: &'v View, catalog: &Catalog) -> Vec<Row<'v>> {
                     Standing::Direct => "direct",
                     Standing::Deferred => "deferred",
                 },
-                tokens: tool.definition_chars().div_ceil(4),
+                tokens: view.set.tokens_of(position),
                 state: state.word(),
                 reason: match state {
                     toolcrib_core::SourceState::Down { reason } => Some(reason),

@@ -220,12 +220,10 @@ impl PathGlob {
         // A bare name counts below the working folder, wherever that is.
         let real_place = Place { cwd: cwd.as_deref().or(place.cwd), home: home.as_deref().or(place.home) };
         let mut all = vec![one(path, place)];
-        for reading in place.readings(path) {
-            for spelling in [normalise(&reading, None), reading] {
-                match real.get(&spelling) {
-                    Some(Some(there)) => all.push(one(there, &real_place)),
-                    Some(None) | None => all.push(Match::Uncertain),
-                }
+        for spelling in place.spellings(path) {
+            match real.get(&spelling) {
+                Some(Some(there)) => all.push(one(there, &real_place)),
+                Some(None) | None => all.push(Match::Uncertain),
             }
         }
         let found = match side {

@@ -234,7 +234,8 @@ proptest! {
                     continue;
                 }
                 let lowered = schema_in(target, &rendered);
-                if strict {
+                // A mode of the whole request leaves the schemas as they are.
+                if strict && StrictRules::of(target).is_some() {
                     let found = loose(target, &lowered);
                     prop_assert!(found.is_empty(), "{target}: {found:?} in {lowered}");
                 }

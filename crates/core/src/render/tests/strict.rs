@@ -4,7 +4,14 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-const MODES: &[Target] = &[Target::Anthropic, Target::Bedrock, Target::OpenAiChat, Target::OpenAiResponses];
+const MODES: &[Target] = &[
+    Target::Anthropic,
+    Target::Bedrock,
+    Target::OpenAiChat,
+    Target::OpenAiResponses,
+    Target::Mistral,
+    Target::DeepSeek,
+];
 
 fn strictly(target: Target, definitions: &[Value], names: &[&str]) -> Rendered {
     let strict: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
@@ -20,7 +27,7 @@ fn schema_of(target: Target, tool: &Value) -> Value {
     let place = match target {
         Target::Anthropic => "/input_schema",
         Target::Bedrock => "/toolSpec/inputSchema/json",
-        Target::OpenAiChat => "/function/parameters",
+        Target::OpenAiChat | Target::Mistral | Target::DeepSeek => "/function/parameters",
         _ => "/parameters",
     };
     tool.pointer(place).cloned().unwrap_or_default()
@@ -101,8 +108,8 @@ fn constraints_that_strict_modes_do_not_take_are_told() {
     for target in MODES {
         let rendered = one(*target, &schema);
         let got = schema_of(*target, &rendered.tools[0])["properties"].clone();
-        let openai = matches!(target, Target::OpenAiChat | Target::OpenAiResponses);
-        assert_eq!(got["n"].get("minimum").is_some(), openai, "{target}");
+        let bounds = !matches!(target, Target::Anthropic | Target::Bedrock);
+        assert_eq!(got["n"].get("minimum").is_some(), bounds, "{target}");
         assert_eq!(got["s"], json!({"type": "string", "description": "(minLength: 2; format: phone)"}), "{target}");
         assert_eq!(got["p"], json!({"type": "string", "description": "(pattern: ^(?=a)b)"}), "{target}");
         assert_eq!(got["q"], json!({"type": "string", "pattern": "^[a-z]+$"}), "{target}");
@@ -152,7 +159,8 @@ fn a_tool_without_arguments_is_strict() {
 #[test]
 fn only_where_there_is_such_a_mode() {
     let schema = json!({"type": "object"});
-    for target in lowering().filter(|target| !MODES.contains(target)) {
+    let validated = [Target::Gemini, Target::GeminiParameters];
+    for target in lowering().filter(|target| !MODES.contains(target) && !validated.contains(target)) {
         let rendered = one(target, &schema);
         assert!(rendered.strict[0].reason.as_deref().unwrap().contains("no strict mode"), "{target}");
         assert_eq!(rendered.tools, render(target, [&definition(&schema)]).tools);
@@ -171,6 +179,72 @@ fn only_where_there_is_such_a_mode() {
     assert!(reason(&options).contains("no strict mode"), "another provider's model behind a compatible endpoint");
     let options = RenderOptions { lower_as: None, programmatic: wished, ..options };
     assert!(reason(&options).contains("programs"));
+}
+
+/// §4.6, §4.9: closed, everything required, few formats, no lengths; a default may stay.
+#[test]
+fn deepseek_and_mistral() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "mail": {"type": "string", "format": "email", "default": "a@b.test"},
+            "when": {"type": "string", "format": "date-time"},
+            "list": {"type": "array", "items": {"type": "string"}, "maxItems": 3},
+        },
+        "required": ["when", "list"],
+    });
+    for (target, default, date, most) in [(Target::DeepSeek, true, false, false), (Target::Mistral, false, true, true)]
+    {
+        let rendered = one(target, &schema);
+        assert!(flag(&rendered.tools[0]), "{target}: {:?}", rendered.strict);
+        let got = schema_of(target, &rendered.tools[0]);
+        assert_eq!((&got["additionalProperties"], &got["required"]), (&json!(false), &json!(["mail", "when", "list"])));
+        let property = &got["properties"];
+        assert_eq!(property["mail"]["format"], "email", "{target}");
+        assert_eq!(property["mail"]["type"], json!(["string", "null"]), "{target}");
+        assert_eq!(property["mail"].get("default").is_some(), default, "{target}");
+        assert_eq!(property["when"].get("format").is_some(), date, "{target}");
+        assert_eq!(property["list"].get("maxItems").is_some(), most, "{target}");
+        assert!(rendered.key_maps["t"].absent.contains("mail"), "{target}: its null is taken out again");
+    }
+}
+
+/// §4.4: the mode VALIDATED is one of the request, and large sets fail in it.
+#[test]
+fn gemini_validates_all_tools_of_a_request_or_none() {
+    let tools = |count: usize| -> Vec<Value> {
+        (0..count).map(|n| json!({"name": format!("t{n:02}"), "inputSchema": {"type": "object"}})).collect()
+    };
+    let names: Vec<String> = (0..30).map(|n| format!("t{n:02}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    for target in [Target::Gemini, Target::GeminiParameters] {
+        let check = |rendered: &Rendered, reason: Option<&str>| {
+            let on = json!({"functionCallingConfig": {"mode": "VALIDATED"}});
+            assert_eq!(rendered.tool_config, reason.is_none().then_some(on), "{target}");
+            for verdict in &rendered.strict {
+                assert_eq!(verdict.strict, reason.is_none(), "{target}");
+                assert!(
+                    verdict.reason.as_deref().unwrap_or_default().contains(reason.unwrap_or_default()),
+                    "{verdict:?}"
+                );
+            }
+        };
+        let all = strictly(target, &tools(20), &names);
+        check(&all, None);
+        assert_eq!(all.strict.len(), 20, "{target}");
+        assert_eq!(all.tools, render(target, &tools(20)).tools, "the tools themselves stay as they are");
+        check(&strictly(target, &tools(21), &names), Some("at most 20"));
+        let some = strictly(target, &tools(3), &["t00", "t02"]);
+        check(&some, Some("name all of them"));
+        assert_eq!(some.strict.len(), 2, "{target}");
+        let options =
+            RenderOptions { strict: names.iter().map(|name| (*name).to_owned()).collect(), ..RenderOptions::default() };
+        let unknown = render_set(target, tools(2).iter().map(Item::direct), &options);
+        check(&unknown, Some("not known to take strict tools"));
+        let none = render(target, &tools(2));
+        assert_eq!((none.tool_config, none.strict), (None, Vec::new()), "{target}: nobody wished it");
+    }
+    assert_eq!(strictly(Target::OpenAiChat, &tools(2), &names).tool_config, None);
 }
 
 /// §4.2: 20 strict tools, 24 optional parameters, 16 unions in one request; first come, first served.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::Value;
 use toolcrib_core::render::Target;
 
-use super::{Conversation, InConversation, More, Number, Object, Word};
+use super::{Conversation, InConversation, List, More, Number, Object, Word};
 
 /// Who asks, as far as the caller may say. A key that is bound to a profile or an agent takes no other.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -63,6 +63,10 @@ pub struct Assemble {
     /// The conversation, where tools are to follow it.
     #[serde(default)]
     pub conversation: Option<Object<Conversation>>,
+    /// Names of tools that the caller adds to the list itself. One that is taken, whatever its case, is refused: the model's calls of
+    /// it would go to the wrong tool.
+    #[serde(default)]
+    pub client_tools: Option<List<Word, 512>>,
 }
 
 /// Token counts of a set.
@@ -89,6 +93,9 @@ pub struct Assembled {
     /// What goes into Anthropic's `mcp_servers`, for servers that the provider calls itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<Value>,
+    /// What goes into Gemini's `toolConfig`, where tools are to be strict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_config: Option<Value>,
     /// Identities (`mcp:SERVER/tool`) by the names that the model sees.
     pub name_map: BTreeMap<String, String>,
     /// How tools that are not in the list are reached: `inline` (there are none), `bridge`, `search`, `provider_search`.

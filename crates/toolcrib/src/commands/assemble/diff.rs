@@ -12,7 +12,7 @@ use toolcrib_core::{
 };
 
 use super::{assembled, trace};
-use crate::{args::AssembleArgs, exit::Exit, payloads::Rendering, print, world::World};
+use crate::{args::AssembleArgs, exit::Exit, files::read_text, payloads::Rendering, print, world::World};
 
 /// Largest document taken, in bytes.
 const MAX_DOCUMENT: u64 = 256 * 1024 * 1024;
@@ -67,11 +67,7 @@ pub(super) async fn run(args: &AssembleArgs, target: Target, before: &str, after
 }
 
 fn read(path: &str) -> anyhow::Result<Value> {
-    let size = std::fs::metadata(path).with_context(|| format!("cannot read {path}"))?.len();
-    if size > MAX_DOCUMENT {
-        bail!("{path} is larger than {MAX_DOCUMENT} bytes");
-    }
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
+    let text = read_text(Path::new(path), "the document", MAX_DOCUMENT)?;
     let document: Value = serde_json::from_str(&text).with_context(|| format!("{path} is not JSON"))?;
     if !document["name_map"].is_object() || !document["definitions"].is_object() {
         bail!("{path} is not a document of `toolcrib assemble --json`: it has no name_map or no definitions");

@@ -1,16 +1,16 @@
 //! What `assemble` takes and tells of a conversation.
 
-use std::{
-    fs,
-    io::{self, Read},
-    path::Path,
-};
+use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde_json::Value;
 use toolcrib_core::conversation::{TurnRequest, TurnSet};
 
-use crate::{args::AssembleArgs, print};
+use crate::{
+    args::AssembleArgs,
+    files::{read_stdin, read_text},
+    print,
+};
 
 /// Largest transcript or turn in bytes.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
@@ -19,9 +19,9 @@ const TOLD: usize = 20;
 
 /// The request of the command line; empty if nothing was asked for.
 pub(super) fn request(args: &AssembleArgs) -> anyhow::Result<TurnRequest> {
-    let transcript = args.transcript.as_deref().map(|file| read(file, "transcript")).transpose()?;
+    let transcript = args.transcript.as_deref().map(|file| read(file, "the transcript")).transpose()?;
     let transcript = transcript.map(|text| messages(&text)).transpose()?;
-    let previous = args.previous.as_deref().map(|file| read(file, "previous turn")).transpose()?;
+    let previous = args.previous.as_deref().map(|file| read(file, "the previous turn")).transpose()?;
     let previous = previous.map(|text| {
         let value: Value = serde_json::from_str(&text).context("the previous turn is not JSON")?;
         // The whole last answer is what a script has at hand.
@@ -38,20 +38,7 @@ pub(super) fn request(args: &AssembleArgs) -> anyhow::Result<TurnRequest> {
 }
 
 fn read(file: &Path, what: &str) -> anyhow::Result<String> {
-    let mut text = String::new();
-    let reader: Box<dyn Read> = if file == Path::new("-") {
-        Box::new(io::stdin().lock())
-    } else {
-        Box::new(fs::File::open(file).with_context(|| format!("cannot open the {what} {}", file.display()))?)
-    };
-    reader
-        .take(MAX_FILE + 1)
-        .read_to_string(&mut text)
-        .with_context(|| format!("cannot read the {what} {}: it must be UTF-8 text", file.display()))?;
-    if text.len() as u64 > MAX_FILE {
-        bail!("the {what} {} is larger than {MAX_FILE} bytes", file.display());
-    }
-    Ok(text)
+    if file == Path::new("-") { read_stdin(what, MAX_FILE) } else { read_text(file, what, MAX_FILE) }
 }
 
 /// One JSON document or, failing that, a message a line.
@@ -72,19 +59,20 @@ fn messages(text: &str) -> anyhow::Result<Value> {
 pub(super) fn tell(turn: &TurnSet) {
     for left in turn.left_out.iter().take(TOLD) {
         let reach = if left.deferred { " (still to be found with tool_search)" } else { "" };
-        print::note(format!("{} is left out: {}{reach}", left.name, left.why.sentence()));
+        print::note(print::clean(&format!("{} is left out: {}{reach}", left.name, left.why.sentence())));
     }
     if turn.left_out.len() > TOLD {
         print::note(format!("{} more are left out (--json has all)", turn.left_out.len() - TOLD));
     }
     for note in &turn.notes {
-        print::note(format!("note: {note}"));
+        print::note(print::clean(&format!("note: {note}")));
     }
     if let Some(announcement) = &turn.announcement {
-        print::note(format!("to tell the model:\n{announcement}"));
+        print::note("to tell the model:");
+        announcement.lines().for_each(|line| print::note(print::clean(line)));
     }
     if let Some(marker) = &turn.marker {
-        print::note(format!("to keep when the history is shortened: {marker}"));
+        print::note(print::clean(&format!("to keep when the history is shortened: {marker}")));
     }
 }
 

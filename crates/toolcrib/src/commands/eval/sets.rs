@@ -2,14 +2,13 @@
 
 use std::{
     fs,
-    io::Read,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, bail};
 use toolcrib_core::evaluate::{LabelledQuery, LabelledTools};
 
-use crate::args::EvalArgs;
+use crate::{args::EvalArgs, files::read_text};
 
 /// Largest file of tools in bytes.
 const MAX_TOOLS_FILE: u64 = 256 * 1024 * 1024;
@@ -66,28 +65,16 @@ pub(super) fn read_all(folder: &Path) -> anyhow::Result<Vec<Labelled>> {
 pub(super) fn read(files: &[PathBuf], queries: &Path) -> anyhow::Result<Labelled> {
     let mut tools = LabelledTools::default();
     for file in files {
-        tools.add(&read_file(file, MAX_TOOLS_FILE)?).with_context(|| file.display().to_string())?;
+        tools.add(&read_text(file, "the file", MAX_TOOLS_FILE)?).with_context(|| file.display().to_string())?;
     }
     if tools.documents().is_empty() {
         bail!("there is no tool in {}", files.iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", "));
     }
-    let text = read_file(queries, MAX_QUERIES_FILE)?;
+    let text = read_text(queries, "the file", MAX_QUERIES_FILE)?;
     let name = queries.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let read = tools.read_queries(&text).with_context(|| queries.display().to_string())?;
     if read.is_empty() {
         bail!("there is no query in {}", queries.display());
     }
     Ok(Labelled { name, tools, queries: read })
-}
-
-pub(super) fn read_file(file: &Path, most: u64) -> anyhow::Result<String> {
-    let open = fs::File::open(file).with_context(|| format!("cannot open {}", file.display()))?;
-    let mut text = String::new();
-    open.take(most + 1)
-        .read_to_string(&mut text)
-        .with_context(|| format!("cannot read {}: it must be UTF-8 text", file.display()))?;
-    if text.len() as u64 > most {
-        bail!("{} is larger than {most} bytes; split it", file.display());
-    }
-    Ok(text)
 }

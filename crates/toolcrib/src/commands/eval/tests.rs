@@ -6,12 +6,7 @@ use clap::Parser;
 use serde_json::{Value, json};
 use toolcrib_core::search::RankerKind;
 
-use super::{
-    Labelled, learned,
-    measure::measure,
-    report,
-    sets::{self, read_file},
-};
+use super::{Labelled, learned, measure::measure, report, sets};
 use crate::args::{Cli, Command, EvalArgs};
 
 const TOOLS: &str = r#"{"id":"files:read_file","name":"read_file","description":"Reads a file.","parameters":["path"],"server":"files"}
@@ -148,17 +143,6 @@ fn a_file_that_cannot_be_used_is_named_with_its_line() {
     let (mut args, folder) = with_files(&[TOOLS], QUERIES, &[]);
     args.queries = Some(folder.path().join("none.jsonl"));
     assert!(format!("{:#}", read(&args).err().unwrap()).contains("none.jsonl"));
-}
-
-#[test]
-fn a_file_is_read_up_to_its_bound() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("big");
-    fs::write(&path, "12345").unwrap();
-    assert_eq!(read_file(&path, 5).unwrap(), "12345");
-    assert!(read_file(&path, 4).unwrap_err().to_string().contains("larger than 4 bytes"));
-    fs::write(&path, [0xff, 0xfe]).unwrap();
-    assert!(read_file(&path, 5).unwrap_err().to_string().contains("UTF-8"));
 }
 
 /// A folder with two sets, one folder that is none, and a file.

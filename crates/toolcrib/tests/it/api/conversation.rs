@@ -132,3 +132,25 @@ fn what_is_no_conversation_is_refused() {
     check(json!({"previous": {"shown": []}}), "reachable");
     check(json!({"previous": {"shown": [], "reachable": [], "bridge": {"form": "loud", "listing": ""}}}), "loud");
 }
+
+/// Tools that a client brings must have names of their own (openclaw case 75).
+#[test]
+fn names_of_a_client_s_own_tools_must_be_free() {
+    let api = Api::start_with("", &["--disclosure", "on"]);
+    let check = |names: &[&str], taken: Option<(usize, &str)>| {
+        let answer = post(&api, "/v1/assemble", &json!({"target": "anthropic", "client_tools": names}));
+        match taken {
+            None => assert_eq!(answer.status, 200, "{names:?}: {answer:?}"),
+            Some((at, holder)) => {
+                assert_eq!((answer.status, error_code(&answer).as_str()), (400, "not_read"), "{names:?}");
+                let told = answer.body.as_str();
+                assert!(told.contains(&format!("/client_tools/{at}")) && told.contains(holder), "{names:?}: {told}");
+            }
+        }
+    };
+    check(&["render_page", "up__mine"], None);
+    check(&["mine", " UP__Note_HTTP "], Some((1, "up__note_http")));
+    check(&["Tool_Search"], Some((0, "tool_search")));
+    check(&["mine", "MINE"], Some((1, "mine")));
+    check(&["up__note-http"], Some((0, "up__note_http")));
+}
