@@ -79,9 +79,8 @@ fn looking() -> Vec<Operation> {
         |api: &dyn ApiService, caller, explain| api.explain(caller, explain),
     );
     let mut all = vec![health, document];
-    all.extend(
-        [tools, search, describe, assemble].map(|one| one.needs(KeyScope::Read).problems(&[Code::ScopeRefused])),
-    );
+    all.extend([tools, search, describe].map(|one| one.needs(KeyScope::Read).problems(&[Code::ScopeRefused])));
+    all.push(assemble.needs(KeyScope::Read).problems(&[Code::ScopeRefused, Code::NameTaken]));
     all.push(explain.needs(KeyScope::Read).problems(&[Code::ScopeRefused, Code::UnknownTool]));
     all
 }

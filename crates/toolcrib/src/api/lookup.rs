@@ -82,5 +82,5 @@ fn free(brought: &[Word], assembled: &Assembled) -> Result<(), Problem> {
     let text =
         format!("'{name}' is the name of a tool that is there already ({holder}); rename yours, or deny that one");
     let at = names.iter().rposition(|other| other == name).unwrap_or_default();
-    Err(Problem::new(Code::NotRead, text.clone()).at(format!("/client_tools/{at}"), text))
+    Err(Problem::new(Code::NameTaken, text.clone()).at(format!("/client_tools/{at}"), text))
 }

@@ -142,7 +142,7 @@ fn names_of_a_client_s_own_tools_must_be_free() {
         match taken {
             None => assert_eq!(answer.status, 200, "{names:?}: {answer:?}"),
             Some((at, holder)) => {
-                assert_eq!((answer.status, error_code(&answer).as_str()), (400, "not_read"), "{names:?}");
+                assert_eq!((answer.status, error_code(&answer).as_str()), (422, "name_taken"), "{names:?}");
                 let told = answer.body.as_str();
                 assert!(told.contains(&format!("/client_tools/{at}")) && told.contains(holder), "{names:?}: {told}");
             }
