@@ -186,7 +186,7 @@ fn build(mut tree: Map<String, Value>, reader: &mut Reader<'_>) -> Config {
         builtin: reader.section("builtin", take("builtin"), Rule::SwitchOff),
         policy: reader.section("policy", take("policy"), Rule::AllowNothing),
         permissions: reader.section("permissions", take("permissions"), Rule::TrustNothing),
-        approvals: reader.section("approvals", take("approvals"), Rule::Default),
+        approvals: reader.section("approvals", take("approvals"), Rule::FourEyes),
         calls: reader.section("calls", take("calls"), Rule::Default),
         audit: reader.section("audit", take("audit"), Rule::Default),
         groups: std::collections::BTreeMap::new(),

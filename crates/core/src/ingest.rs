@@ -115,8 +115,14 @@ pub fn ingest(
             break;
         }
         match ingest_one(source, item, limits, check_schema) {
-            Ok(tool) if tools.contains_key(tool.name()) => refuse(name, QuarantineReason::DuplicateName),
+            // Which of two stays does not depend on their order.
+            Ok(tool) if tools.get(tool.name()).is_some_and(|other| other.hash() <= tool.hash()) => {
+                refuse(name, QuarantineReason::DuplicateName);
+            }
             Ok(tool) => {
+                if tools.contains_key(tool.name()) {
+                    refuse(name, QuarantineReason::DuplicateName);
+                }
                 tools.insert(tool.name().to_owned(), tool);
             }
             Err(reason) => refuse(name, reason),

@@ -7,6 +7,7 @@ mod lint;
 mod lists;
 mod policy;
 mod profiles;
+mod reach;
 mod scope;
 mod stage;
 mod told;
@@ -26,6 +27,7 @@ use crate::{
 pub use lint::{FindingKind, Level, PolicyFinding, lint};
 pub use lists::{Allow, Layer, Lists, ModelRule, Named, Origins, SubAgents};
 pub use policy::{Policy, STAGES};
+pub use reach::may_reach;
 pub use scope::{Cap, MAX_DEPTH, Model, Role, Scope, Sender, sender_key};
 pub use stage::{Candidate, DeniedTools, ListStage, Removal, ServerFilter, Stage};
 pub use told::Told;

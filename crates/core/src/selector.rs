@@ -113,6 +113,21 @@ impl Selector {
         }
     }
 
+    /// A name that a tool of the source could have for this to name it, where that can be told.
+    pub(crate) fn example(&self, source: &Source) -> Option<String> {
+        match &self.form {
+            Form::InSource(pattern, _) if source_matches(pattern, source) => {
+                Some(self.text.split_once('/')?.1.replace(['*', '?'], "x"))
+            }
+            // Exposed names begin with what the source is called.
+            Form::Name(_) => {
+                let rest = self.text.strip_prefix(source.group())?.trim_start_matches('_');
+                (!rest.is_empty()).then(|| rest.replace(['*', '?'], "x"))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether it is a bare name or glob.
     pub fn is_name(&self) -> bool {
         matches!(self.form, Form::Name(_))

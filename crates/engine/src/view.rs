@@ -12,7 +12,7 @@ use toolcrib_core::{
     assemble::{ToolSet, assemble},
     conversation::{TurnRequest, TurnSet, turn},
     search::{Index, Ranker, Shelf},
-    select::SelectError,
+    select::{SelectError, may_reach},
 };
 
 use crate::settings::EngineSettings;
@@ -107,8 +107,11 @@ impl ViewCache {
         // Built without the lock: two callers may build the same view, neither waits for the other.
         let set = assemble(catalog, scope, &settings.assemble)?;
         let reachable = set.tools().iter().chain(set.callable()).map(|tool| tool.source());
-        let silent = catalog.sources().iter().filter(|(_, entry)| entry.tools.is_empty()).map(|(source, _)| source);
-        let known = reachable.chain(silent).cloned().collect();
+        // Of a source without tools it cannot be seen what policy leaves of it; of one that policy shuts out nothing is told.
+        let silent = catalog.sources().iter().filter(|(_, entry)| entry.tools.is_empty());
+        let silent: Vec<&Source> = silent.map(|(source, _)| source).collect();
+        let may_reach = may_reach(&silent, policy, &settings.assemble.names, scope)?;
+        let known = reachable.cloned().chain(may_reach).collect();
         let view =
             Arc::new(View { set, index: OnceLock::new(), shelf: self.shelf.clone(), rendered: OnceLock::new(), known });
         let key = Key { scope: scope.clone(), settings_epoch, catalog: catalog.hash(), common };

@@ -22,6 +22,7 @@ pub(crate) struct Known {
     tenants: BTreeMap<String, String>,
     roles: BTreeMap<String, Vec<String>>,
     may_ask: bool,
+    names: BTreeSet<String>,
     rules: BTreeMap<String, settings::CallerRule>,
     profiles: BTreeSet<String>,
     default_profile: bool,
@@ -61,6 +62,11 @@ impl Callers {
         scope
     }
 
+    /// The names of keys, where the configuration gives them.
+    pub(crate) fn names(&self) -> BTreeSet<String> {
+        self.known.load().names.clone()
+    }
+
     /// The tenant that the key with this name belongs to.
     pub(crate) fn tenant(&self, principal: Option<&str>) -> Option<String> {
         self.known.load().tenants.get(principal?).cloned()
@@ -94,6 +100,7 @@ impl Known {
             roles,
             // Whoever sits at the client is who calls through it.
             may_ask: config.approvals.elicitation && !config.approvals.four_eyes,
+            names: config.gateway.named_keys.keys().chain(config.callers.keys()).cloned().collect(),
             rules: settings::caller_rules(loaded)?,
             profiles: config.profiles.keys().cloned().collect(),
             default_profile: config.profile.is_some() || config.agents.values().any(|agent| agent.profile.is_some()),

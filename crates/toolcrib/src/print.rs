@@ -37,3 +37,8 @@ pub(crate) fn table(headings: &[&str], rows: Vec<Vec<String>>) {
 pub(crate) fn clean(text: &str) -> String {
     toolcrib_core::shape::sanitize_text(text)
 }
+
+/// The same on one line: what is in a name cannot pass for a line of ours.
+pub(crate) fn one_line(text: &str) -> String {
+    clean(text).split(['\n', '\r']).collect::<Vec<_>>().join(" ")
+}

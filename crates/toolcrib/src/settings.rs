@@ -26,6 +26,8 @@ use toolcrib_engine::{EngineSettings, HubLimits, SourceOptions, Trust};
 use toolcrib_gateway::{AccessKey, GatewaySettings, KeyScope};
 use toolcrib_mcp::upstream::{EraChoice, Transport, UpstreamLimits, UpstreamSettings};
 
+use crate::payloads;
+
 pub(crate) use self::{
     calls::{approvals, journal, learning},
     whom::{CallerRule, caller_rules, caller_scope, scope},
@@ -43,6 +45,8 @@ pub(crate) fn engine(
     let groups = groups.with_risks(permissions.risks.clone());
     permissions.groups = groups.clone();
     let policy = policy::policy(loaded, groups.clone(), &permissions)?;
+    // What could only be told when a set is rendered is told now.
+    payloads::Rendering::of(loaded, &groups)?;
     let (disclosure, problems) = disclosure::resolve(&config.disclosure.raw());
     findings.extend(problems.into_iter().map(|problem| disclosure_problem("disclosure", &problem)));
     let mut profile_disclosure = BTreeMap::new();

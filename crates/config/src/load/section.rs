@@ -27,6 +27,8 @@ pub(super) enum Rule {
     TrustNothing,
     /// The tools concerned are off.
     SwitchOff,
+    /// Nobody approves a call of their own.
+    FourEyes,
 }
 
 impl Rule {
@@ -36,6 +38,7 @@ impl Rule {
             Self::AllowNothing => "until this is mended no tool is shown",
             Self::TrustNothing => "until this is mended every call needs an allow rule or an approval",
             Self::SwitchOff => "until this is mended the tools concerned are off",
+            Self::FourEyes => "until this is mended nobody may approve a call of their own",
         }
     }
 
@@ -47,6 +50,9 @@ impl Rule {
         }
         match self {
             Self::Default => {}
+            Self::FourEyes => {
+                map.insert("four_eyes".to_owned(), json!(true));
+            }
             Self::AllowNothing => {
                 map.insert("allow".to_owned(), json!([]));
                 map.shift_remove("also_allow");

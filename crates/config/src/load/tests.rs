@@ -161,6 +161,15 @@ fn secrets_do_not_print() {
     assert!(!format!("{:?}", wrong.diagnostics).contains("hunter2"), "{:?}", wrong.diagnostics);
 }
 
+/// Where the default permits more, a value that cannot be read closes.
+#[test]
+fn who_may_approve_is_not_guessed() {
+    for text in ["[approvals]\nfour_eyes = 'yes'", "approvals = 'x'"] {
+        let loaded = finds(text, Severity::Error, "approvals");
+        assert!(loaded.config.approvals.four_eyes, "{text}");
+    }
+}
+
 #[test]
 fn many_servers_load() {
     let mut text = String::new();

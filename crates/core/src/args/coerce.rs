@@ -63,7 +63,10 @@ pub(super) fn main_field(text: Option<&str>, schema: &Value) -> Option<Arguments
 }
 
 fn fix<'s>(lens: &mut Lens<'s>, value: &Value, schema: &'s Value) -> Option<Change> {
-    lens.step()?;
+    lens.within(|lens| look(lens, value, schema)).flatten()
+}
+
+fn look<'s>(lens: &mut Lens<'s>, value: &Value, schema: &'s Value) -> Option<Change> {
     let schema = lens.resolve(schema)?;
     for key in ["anyOf", "oneOf"] {
         let Some(Value::Array(branches)) = schema.get(key) else { continue };

@@ -9,22 +9,33 @@ use crate::schema::{is_integral, type_name};
 pub(super) struct Lens<'s> {
     root: &'s Value,
     left: usize,
+    depth: usize,
 }
 
 /// Subschemas looked at for one call. Real schemas need some dozens.
 const STEPS: usize = 20_000;
+/// How deep schemas are looked into for one call: parts within parts of a value, and alternatives of the same part within each
+/// other, which a schema may nest without end (`allOf` naming itself). Arguments are 64 deep at most; what is deeper here
+/// stays as it is, for validation.
+const DEPTH: usize = 256;
 /// References followed from one place.
 const HOPS: usize = 16;
 
 impl<'s> Lens<'s> {
     pub(super) fn new(root: &'s Value) -> Self {
-        Self { root, left: STEPS }
+        Self { root, left: STEPS, depth: 0 }
     }
 
-    /// Accounts for one step; none when they are used up.
-    pub(super) fn step(&mut self) -> Option<()> {
+    /// Does one step further in; none when there are no more steps or it would be too deep.
+    pub(super) fn within<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> Option<T> {
         self.left = self.left.checked_sub(1)?;
-        Some(())
+        if self.depth == DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        let found = look(self);
+        self.depth -= 1;
+        Some(found)
     }
 
     /// The schema behind local references.
@@ -41,9 +52,10 @@ impl<'s> Lens<'s> {
 
     /// Whether `value` has the types, names and choices that the schema asks for. True in doubt.
     pub(super) fn fits(&mut self, value: &Value, schema: &'s Value) -> bool {
-        if self.step().is_none() {
-            return true;
-        }
+        self.within(|lens| lens.look(value, schema)).unwrap_or(true)
+    }
+
+    fn look(&mut self, value: &Value, schema: &'s Value) -> bool {
         let Some(schema) = self.resolve(schema) else { return true };
         if schema == &Value::Bool(false) || !types(schema).is_none_or(|types| is_one_of(value, &types)) {
             return false;

@@ -247,6 +247,25 @@ fn repair_of_hostile_schemas_ends() {
     assert_eq!(arguments.raw.get(), deep);
     coerce(&mut arguments, &json!({"$ref": "#/$defs/l", "$defs": {"l": {"$ref": "#/$defs/l"}}}));
     assert_eq!(arguments.raw.get(), deep);
+    // Schemas that look at the same value again and again, on a stack as small as that of a worker.
+    let chain: serde_json::Map<String, Value> =
+        (0..20_000).map(|n| (format!("d{n}"), json!({"allOf": [{"$ref": format!("#/$defs/d{}", n + 1)}]}))).collect();
+    let own = json!({"x": {"type": "string"}});
+    for schema in [
+        json!({"type": "object", "allOf": [{"$ref": "#"}], "properties": own}),
+        json!({"type": "object", "anyOf": [{"$ref": "#"}, {"type": "array"}], "properties": own}),
+        json!({"properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}], "type": "string"}}}),
+        json!({"properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": chain}),
+        json!({"type": "array", "items": {"$ref": "#"}}),
+    ] {
+        let look = move || {
+            let mut arguments = text(r#"{"x": {"z": 1}}"#).unwrap();
+            coerce(&mut arguments, &schema);
+            arguments.value
+        };
+        let seen = std::thread::Builder::new().stack_size(1024 * 1024).spawn(look).unwrap().join().unwrap();
+        assert_eq!(seen, json!({"x": {"z": 1}}));
+    }
 }
 
 /// Case 113 of the OpenClaw reference.

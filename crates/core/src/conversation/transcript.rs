@@ -129,7 +129,10 @@ impl Reader {
                 self.call_of(piece);
             }
             Some("tool_result" | "mcp_tool_result") => {
-                list(piece, "content").for_each(|block| self.piece(block, "tool"));
+                // Anybody may have written the rest; these the provider reads as well.
+                for block in list(piece, "content").filter(|block| text(block, &["type"]) == Some("tool_reference")) {
+                    self.note(text(block, &["tool_name"]).unwrap_or_default(), How::Referenced);
+                }
                 self.result(text(piece, &["tool_use_id"]), None, &piece["content"]);
             }
             Some("function_call_output") => self.result(text(piece, &["call_id", "id"]), None, &piece["output"]),
@@ -187,7 +190,13 @@ impl Reader {
                     self.note(name.trim(), How::Called);
                 }
             }
-            other => self.note(other, How::Called),
+            other => {
+                // An id that comes again is no longer that of the search.
+                if let Some(id) = id {
+                    self.open.remove(id);
+                }
+                self.note(other, How::Called);
+            }
         }
     }
 

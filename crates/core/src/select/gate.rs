@@ -114,6 +114,15 @@ pub(crate) enum Entered<'g> {
 }
 
 impl Gate {
+    /// What its lists let through.
+    pub(super) fn selectors(&self) -> impl Iterator<Item = &Selector> {
+        let lists = match &self.kind {
+            Kind::Lists(ready) => Some(&ready.lists),
+            _ => None,
+        };
+        lists.into_iter().flat_map(|lists| lists.allow.selectors().iter().chain(&lists.also_allow))
+    }
+
     pub(crate) fn enter(&self, source: &Source) -> Entered<'_> {
         match &self.kind {
             Kind::Off => Entered::Off,

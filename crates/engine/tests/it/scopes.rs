@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toolcrib_core::{
     Scope, Source, SourceState, ToolResult,
     name::MergeRule,
-    select::{Layer, Lists, Role},
+    select::{Allow, Layer, Lists, Role},
 };
 use toolcrib_engine::{
     Backend, BoxFuture, CallReply, CallReport, CallRequest, Door, Engine, EngineSettings, Hub, HubLimits, Invocation,
@@ -103,4 +103,38 @@ async fn a_tool_that_stands_for_several_reaches_the_one_that_is_named() {
     assert_eq!(told[0].sentence(), "mcp:work/find is reachable as hub__find with account = \"work\".");
     let told = engine.explain(&scope, "hub__find").unwrap();
     assert!(told[0].sentence().starts_with("mcp:hub/find is "), "{}", told[0].sentence());
+}
+
+#[tokio::test]
+async fn nothing_is_told_of_a_server_that_policy_shuts_out() {
+    let allow = |list: &[&str]| Lists {
+        allow: Allow::Only(list.iter().map(|text| text.parse().unwrap()).collect()),
+        origins: "test".into(),
+        ..Lists::default()
+    };
+    let deny = |list: &[&str]| Lists {
+        deny: list.iter().map(|text| text.parse().unwrap()).collect(),
+        origins: "test".into(),
+        ..Lists::default()
+    };
+    for (lists, told) in [
+        (Lists::default(), true),
+        (deny(&["mcp:dead"]), false),
+        (deny(&["group:mcp"]), false),
+        (deny(&["mcp:dead/wipe"]), true),
+        (allow(&["mcp:work"]), false),
+        (allow(&["find", "work__*"]), false),
+        (allow(&["mcp:*"]), true),
+        (allow(&["mcp:dead/find"]), true),
+        (allow(&["dead__f*"]), true),
+        (Lists { allow: Allow::None, ..Lists::default() }, false),
+    ] {
+        let mut settings = EngineSettings::default();
+        settings.assemble.policy.everyone.lists = lists.clone();
+        let engine = engine(settings);
+        let dead = engine.hub().register(Source::Mcp("dead".into()), SourceOptions::default(), Arc::new(Which("dead")));
+        dead.tools(SourceState::Down { reason: "/opt/x is not there".into() }, vec![], None, false);
+        let found = engine.search(&Scope::default(), &json!({"query": "nothing like it"})).await.unwrap().unwrap();
+        assert_eq!(found.to_string().contains("dead"), told, "{lists:?}: {found}");
+    }
 }

@@ -23,6 +23,12 @@ pub(super) async fn explain(api: &Api, caller: &ApiCaller, explain: Explain) -> 
         None => caller.principal.as_deref(),
         Some(key) if operates => {
             api.of_all_tenants(caller)?;
+            let names = api.world.callers.names();
+            if !names.contains(&**key) && !key.starts_with("key-") {
+                let known: Vec<&str> = names.iter().map(String::as_str).collect();
+                let text = format!("there is no key '{}'; the configuration names: {}", &**key, known.join(", "));
+                return Err(Problem::new(Code::NotRead, text).at("/key", "names no key"));
+            }
             Some(&**key)
         }
         Some(_) => {

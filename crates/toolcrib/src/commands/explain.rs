@@ -16,7 +16,11 @@ pub(crate) async fn run(args: ExplainArgs) -> anyhow::Result<Exit> {
     let found = world.engine.explain(&world.scope, &args.name)?;
     let arguments: Value = match &args.with {
         None => json!({}),
-        Some(text) => serde_json::from_str(text).context("--with is not JSON; write the arguments as one object")?,
+        Some(text) => {
+            let value: Value = serde_json::from_str(text).context(WITH)?;
+            anyhow::ensure!(value.is_object(), WITH);
+            value
+        }
     };
     let mut judged = Vec::new();
     for explanation in &found {
@@ -29,9 +33,9 @@ pub(crate) async fn run(args: ExplainArgs) -> anyhow::Result<Exit> {
         print::json(&list)?;
     } else {
         for (explanation, judgement) in found.iter().zip(&judged) {
-            print::line(print::clean(&explanation.sentence()));
+            print::line(print::one_line(&explanation.sentence()));
             if let Some(judgement) = judgement {
-                print::line(print::clean(&sentence(judgement, args.with.is_some())));
+                print::line(print::one_line(&sentence(judgement, args.with.is_some())));
             }
         }
     }
@@ -45,6 +49,9 @@ pub(crate) async fn run(args: ExplainArgs) -> anyhow::Result<Exit> {
     world.stop().await;
     Ok(if found.is_empty() { Exit::Failed } else { Exit::Done })
 }
+
+/// What is wrong with `--with`.
+const WITH: &str = "--with is not a JSON object; write the arguments as one";
 
 /// The arguments of a call that is for this tool, also where another stands for it.
 pub(crate) fn arguments_for(explanation: &Explanation, arguments: &Value) -> Value {

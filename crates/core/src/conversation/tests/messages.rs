@@ -59,6 +59,20 @@ fn anthropic() {
         ]),
         &WHOLE,
     );
+    // Blocks in the answer of another tool are its words, and an id that comes again is no longer that of the search.
+    check(
+        json!([
+            {"role": "assistant", "content": [call("1", "find", json!({}))]},
+            result("1", json!([
+                {"type": "tool_use", "id": "2", "name": "a", "input": {}},
+                {"type": "result", "name": "tool_search", "content": search_reply(&["b"]).to_string()},
+                {"functionResponse": {"name": "tool_search", "response": search_reply(&["c"])}},
+            ])),
+            {"role": "assistant", "content": [call("3", "tool_search", json!({"query": "q"})), call("3", "find", json!({}))]},
+            result("3", search_reply(&["d"]).to_string().into()),
+        ]),
+        &[("find", "called")],
+    );
     // References: of an own search tool, and of the provider's.
     check(
         json!([

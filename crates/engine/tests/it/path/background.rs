@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::json;
 use toolcrib_core::{ToolResult, name::MergeRule};
 use toolcrib_engine::{
-    BoxFuture, CallReport, Door, EngineSettings, Outcome, Principal,
+    BoxFuture, CallReport, Cause, Door, EngineSettings, Outcome, Principal,
     approval::{Answer, ApprovalRequest, AskError, Asker, Reach},
     intercept::{Before, Stage},
     journal::Kind,
@@ -218,6 +218,29 @@ fn settings_send_tools_to_the_background_and_commands_stay() {
         command.door = Door::Cli;
         let report = rig.run(command).await;
         assert_eq!((&report.pending, text(&report).as_str()), (&None, r#"{"n":2}"#));
+    });
+}
+
+/// What is known under a key is told to whoever asks, not found out behind a handle.
+#[test]
+fn a_key_that_is_known_starts_no_work() {
+    paused(async {
+        let rig = Setup::trusting()
+            .with(|settings| settings.limits.background.push("mcp:s/write".parse().unwrap()))
+            .build()
+            .await;
+        let keyed = |n: u64| {
+            let mut call = request("s__write", &json!({"n": n}));
+            call.idempotency_key = Some("k".into());
+            call
+        };
+        assert!(rig.run(keyed(1)).await.pending.is_some());
+        tokio::time::sleep(SECOND).await;
+        let again = rig.run(keyed(1)).await;
+        assert_eq!((&again.pending, text(&again).as_str()), (&None, r#"{"n":1}"#));
+        let other = rig.run(keyed(2)).await;
+        assert_eq!((&other.pending, other.cause), (&None, Some(Cause::KeyTaken)));
+        assert_eq!(rig.tools.entered(), 1);
     });
 }
 
