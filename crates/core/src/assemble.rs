@@ -193,6 +193,11 @@ impl ToolSet {
         self.build_index_from(&Shelf::default())
     }
 
+    /// What ranks the tools in searches.
+    pub fn ranker(&self) -> search::RankerKind {
+        self.ranker
+    }
+
     /// The same with what `shelf` knows already of the tools, whoever else may see them: documents are shared, what is
     /// counted over documents is not.
     pub fn build_index_from(&self, shelf: &Shelf) -> Index {

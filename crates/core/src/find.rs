@@ -28,6 +28,7 @@ use crate::{
 
 pub use filter::{Filter, LeftOut};
 use form::Form;
+pub(crate) use form::selection;
 pub use select::Missing;
 pub use why::{Why, why};
 
@@ -36,8 +37,10 @@ pub const MAX_HITS: usize = 1_000;
 /// Score of a tool that was asked for by its name. Above every score that words give.
 const NAMED_SCORE: f64 = 10.0;
 /// Score of the best tool of a step, as a share of the best of the whole request: right behind what fits all of it. Measured
-/// on labelled sets together with [`LATER_SHARE`]: requests of several calls gain, others lose nothing.
+/// on labelled sets together with [`AHEAD`] and [`LATER_SHARE`]: requests of several calls gain, others lose nothing.
 const STEP_SHARE: f64 = 0.9;
+/// Tools that fit the whole request and at most stand before the best of each step, however near their scores are.
+const AHEAD: usize = 2;
 /// What the other tools of a step count besides.
 const LATER_SHARE: f64 = 0.7;
 /// Hits whose order what was learnt from use may change. The same however many are asked for, so that pages fit together.
@@ -64,7 +67,7 @@ impl Searcher for Index {
     }
 }
 
-/// How to search, beside the query.
+/// How to search, beside the query. By default the first five, of everything.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask<'a> {
     /// Most hits. Tools that are selected by name come whatever it says.
@@ -80,6 +83,13 @@ pub struct Ask<'a> {
     /// What was learnt from use, and the time now in milliseconds since the Unix epoch. It changes the order of what
     /// words find, and nothing else.
     pub learned: Option<(&'a Prior, u64)>,
+}
+
+impl Default for Ask<'_> {
+    fn default() -> Self {
+        const ANYTHING: &Filter = &Filter { source: None, category: None, readonly: false };
+        Self { limit: 5, offset: 0, server: None, hint: "", filter: ANYTHING, learned: None }
+    }
 }
 
 /// How a tool was found.
@@ -267,14 +277,16 @@ fn ranked(searcher: &dyn Searcher, query: &str, steps: &[&str], options: &Option
         return of_whole.into_iter().map(found(Via::Words)).collect();
     }
     let top = of_whole.first().map_or(1.0, |hit| hit.score);
+    let ahead = of_whole.get(AHEAD - 1).map_or(0.0, |hit| hit.score);
+    let best = (STEP_SHARE * top).max(ahead);
     // Every list's hits with their places in it: what decides among equals must not depend on how many were asked for.
     let mut all: Vec<(Found, usize)> = of_whole.into_iter().map(found(Via::Words)).zip(0..).collect();
     for (number, step) in steps.iter().enumerate() {
         let of_step = searcher.hits(step, options);
-        let scale = of_step.first().map_or(0.0, |best| STEP_SHARE * top / best.score);
+        let first = of_step.first().map_or(1.0, |hit| hit.score);
         let scaled = of_step.into_iter().enumerate().map(|(rank, hit)| {
-            let share = if rank == 0 { scale } else { scale * LATER_SHARE };
-            Hit { score: hit.score * share, ..hit }
+            let score = if rank == 0 { best } else { LATER_SHARE * best * hit.score / first };
+            Hit { score, ..hit }
         });
         all.extend(scaled.map(found(Via::Step(number))).zip(0..));
     }

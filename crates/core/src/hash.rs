@@ -56,6 +56,11 @@ impl ContentHash {
         text
     }
 
+    /// The hash that these bytes are.
+    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The hash's bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

@@ -20,6 +20,11 @@ pub use confusable::{Alike, Lookalikes, clashes, folded, lookalikes};
 pub(crate) use merge::merge;
 pub use merge::{MergeRule, Merged, WhichOne};
 
+/// The letters and digits of a name in lower case: what is left when case and separators do not count.
+pub(crate) fn plain(name: &str) -> impl Iterator<Item = char> + '_ {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase)
+}
+
 /// Between a source's label and the tool's own name.
 pub const SEPARATOR: &str = "__";
 

@@ -10,7 +10,7 @@
 //!   the catalog holds nothing that the query is about. As `hybrid`, the default, it also compares what the query and each
 //!   document are about, by a table of token vectors ([`dense`]); as `lexical` it does without.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, sync::Arc};
 
 pub mod bm25;
 mod dense;
@@ -20,14 +20,11 @@ mod topk;
 
 pub use document::{Document, Parameter};
 pub use lexical::{
-    Corpus, Evidence, Explanation, Field, Lexical, Match, NameMatch, Options, Part, Parts, Shelf, stems,
+    Corpus, Evidence, Explanation, Field, Lexical, Match, NameMatch, Options, Part, Parts, Shelf, SnapshotError, stems,
 };
 
 /// Most characters of a query that are read; the rest is ignored.
 pub const MAX_QUERY_CHARS: usize = 2_000;
-
-/// Most queries that one call to [`Ranker::search_many`] answers; the rest is ignored.
-pub const MAX_QUERIES: usize = 16;
 
 /// One found document.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,35 +47,6 @@ pub trait Ranker: Send + Sync {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-
-    /// Several queries in one answer, fairly: the first hits of all queries in the order of the queries, then the second
-    /// ones, and so on; a document that several queries found is named once, at its best place. Empty when no query found
-    /// anything. At most [`MAX_QUERIES`] queries are read.
-    fn search_many(&self, queries: &[&str], limit: usize) -> Vec<Hit> {
-        if let [query] = queries {
-            return self.search(query, limit);
-        }
-        let answers: Vec<Vec<Hit>> = queries.iter().take(MAX_QUERIES).map(|query| self.search(query, limit)).collect();
-        merge_by_rank(&answers, limit)
-    }
-}
-
-/// Takes the answers' hits in turn (all first ones, all second ones, …), each document once.
-pub fn merge_by_rank(answers: &[Vec<Hit>], limit: usize) -> Vec<Hit> {
-    let deepest = answers.iter().map(Vec::len).max().unwrap_or(0);
-    let mut seen = std::collections::HashSet::new();
-    let mut merged = Vec::new();
-    for rank in 0..deepest {
-        for hit in answers.iter().filter_map(|answer| answer.get(rank)) {
-            if merged.len() == limit {
-                return merged;
-            }
-            if seen.insert(hit.index) {
-                merged.push(*hit);
-            }
-        }
-    }
-    merged
 }
 
 /// Which ranking algorithm an index uses.
@@ -151,7 +119,7 @@ pub enum Index {
     /// The reference algorithm.
     Bm25(bm25::Bm25),
     /// Ours, with or without dense evidence.
-    Lexical(Box<Lexical>),
+    Lexical(Arc<Lexical>),
 }
 
 impl Index {
@@ -159,9 +127,9 @@ impl Index {
     pub fn build(kind: RankerKind, documents: &[Document]) -> Self {
         match kind {
             RankerKind::Bm25 => Self::Bm25(bm25::Bm25::build(documents)),
-            RankerKind::Lexical => Self::Lexical(Box::new(Lexical::build(documents))),
+            RankerKind::Lexical => Self::Lexical(Lexical::build(documents)),
             #[cfg(feature = "dense")]
-            RankerKind::Hybrid => Self::Lexical(Box::new(Lexical::build_hybrid(documents))),
+            RankerKind::Hybrid => Self::Lexical(Lexical::build_hybrid(documents)),
         }
     }
 
@@ -172,7 +140,7 @@ impl Index {
                 let documents: Vec<Document> = (0..corpus.len).map(corpus.document).collect();
                 Self::Bm25(bm25::Bm25::build(&documents))
             }
-            kind => Self::Lexical(Box::new(Lexical::build_from(shelf, corpus, kind.is_dense()))),
+            kind => Self::Lexical(Lexical::build_from(shelf, corpus, kind.is_dense())),
         }
     }
 
@@ -193,14 +161,12 @@ impl Index {
             Self::Lexical(lexical) => return lexical.search_with(query, options),
             Self::Bm25(bm25) => bm25,
         };
-        let all = options.keep.is_some();
-        let wanted = options.limit.saturating_add(options.offset);
-        let hits = bm25.search(query, if all { bm25.len() } else { wanted });
+        let hits = bm25.search(query, if options.keep.is_some() { bm25.len() } else { options.limit });
         let kept = hits.into_iter().filter(|hit| options.keep.is_none_or(|keep| keep(hit.index)));
-        kept.skip(options.offset).take(options.limit).collect()
+        kept.take(options.limit).collect()
     }
 
-    /// Our ranker with everything that only it can do (filters, paging, server hints, explanations).
+    /// Our ranker, which alone says why it found something.
     pub fn lexical(&self) -> Option<&Lexical> {
         match self {
             Self::Lexical(lexical) => Some(lexical),

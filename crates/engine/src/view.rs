@@ -11,16 +11,15 @@ use toolcrib_core::{
     Catalog, ContentHash, Scope, Source,
     assemble::{ToolSet, assemble},
     conversation::{TurnRequest, TurnSet, turn},
-    search::{Index, Ranker, Shelf},
+    find::{Ask, find},
+    search::{Hit, Index},
     select::{SelectError, may_reach},
 };
 
-use crate::settings::EngineSettings;
+use crate::{index_cache::Indexer, settings::EngineSettings};
 
 /// Most views kept at a time; the one unused for longest makes room.
 const MAX_VIEWS: usize = 64;
-/// Most threads that read tools for an index.
-const MAX_INDEX_THREADS: usize = 8;
 
 /// A scope's tool set and the index over exactly the tools in it: policy comes before ranking statistics, so a
 /// restricted scope neither finds nor is skewed by others' tools.
@@ -28,7 +27,7 @@ pub struct View {
     /// The assembled set.
     pub set: ToolSet,
     index: OnceLock<Index>,
-    shelf: Arc<Shelf>,
+    indexer: Arc<Indexer>,
     rendered: OnceLock<Arc<[Arc<RawValue>]>>,
     // Sources that the scope may know of: those with a reachable tool, and those that have none at all yet.
     known: BTreeSet<Source>,
@@ -49,14 +48,33 @@ impl View {
         })
     }
 
-    /// The tools of one turn of a conversation. Builds the search index if there is a task and nobody searched before.
+    /// The tools of one turn of a conversation, its task read as a search reads a query. Builds the search index if there is
+    /// a task and nobody searched before.
     pub fn turn(&self, request: &TurnRequest) -> TurnSet {
-        turn(&self.set, request, |text, limit| self.index().search(text, limit))
+        turn(&self.set, request, |text, limit| {
+            let found = find(&self.set, self.index(), text, &Ask { limit, ..Ask::default() });
+            found.hits.into_iter().map(|hit| Hit { index: hit.index, score: hit.score }).collect()
+        })
     }
 
-    /// The search index, built at first use.
+    /// Builds the search index where nobody waits for it: whoever searched before a source changed will search again.
+    /// Without a runtime it is left to the first search.
+    fn index_ahead(self: Arc<Self>) {
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn_blocking(move || {
+                self.index();
+            });
+        }
+    }
+
+    /// Whether the search index is there already.
+    pub fn is_indexed(&self) -> bool {
+        self.index.get().is_some()
+    }
+
+    /// The search index, built at first use unless it was built ahead.
     pub fn index(&self) -> &Index {
-        self.index.get_or_init(|| self.set.build_index_from(&self.shelf))
+        self.index.get_or_init(|| self.indexer.build(&self.set))
     }
 }
 
@@ -71,19 +89,16 @@ struct Key {
 
 pub(crate) struct ViewCache {
     // What all views' indexes share: each tool is read once.
-    shelf: Arc<Shelf>,
+    indexer: Arc<Indexer>,
     // Most recently used last. Small enough that a scan beats a map.
     views: Mutex<Vec<(Key, Arc<View>)>>,
 }
 
-impl Default for ViewCache {
-    fn default() -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self { shelf: Arc::new(Shelf::new(threads.min(MAX_INDEX_THREADS))), views: Mutex::default() }
-    }
-}
-
 impl ViewCache {
+    pub(crate) fn new(indexer: Indexer) -> Self {
+        Self { indexer: Arc::new(indexer), views: Mutex::default() }
+    }
+
     pub(crate) fn get(
         &self,
         scope: &Scope,
@@ -112,17 +127,26 @@ impl ViewCache {
         let silent: Vec<&Source> = silent.map(|(source, _)| source).collect();
         let may_reach = may_reach(&silent, policy, &settings.assemble.names, scope)?;
         let known = reachable.cloned().chain(may_reach).collect();
-        let view =
-            Arc::new(View { set, index: OnceLock::new(), shelf: self.shelf.clone(), rendered: OnceLock::new(), known });
+        let indexer = self.indexer.clone();
+        let view = Arc::new(View { set, index: OnceLock::new(), indexer, rendered: OnceLock::new(), known });
         let key = Key { scope: scope.clone(), settings_epoch, catalog: catalog.hash(), common };
         let mut views = self.views.lock();
         // Views of the same scope over an older catalog or older settings will not be asked for again.
         let outdated = |old: &Key| (old.common, old.settings_epoch) != (common, settings_epoch);
-        views.retain(|(old, _)| old.scope != key.scope && !(outdated(old) && policy.alike(&old.scope, &key.scope)));
+        let mut searched = false;
+        views.retain(|(old, view)| {
+            let replaced = old.scope == key.scope || (outdated(old) && policy.alike(&old.scope, &key.scope));
+            searched |= replaced && view.is_indexed();
+            !replaced
+        });
         if views.len() >= MAX_VIEWS {
             views.remove(0);
         }
         views.push((key, view.clone()));
+        drop(views);
+        if searched {
+            view.clone().index_ahead();
+        }
         Ok(view)
     }
 }

@@ -9,6 +9,7 @@ mod commands;
 mod evidence;
 mod exit;
 mod files;
+mod index_file;
 mod payloads;
 mod print;
 mod prompt;

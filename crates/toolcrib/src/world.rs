@@ -35,6 +35,7 @@ use crate::{
     builtins,
     callers::{self, Callers, Known},
     exit::Exit,
+    index_file::IndexFile,
     payloads, print,
     seal::Seal,
     settings, statics,
@@ -115,6 +116,9 @@ impl World {
             .sink(statistics.clone());
         if let Some(learning) = settings::learning(&loaded.config) {
             builder = builder.learner(Learner::start(stores.experience.clone(), learning));
+        }
+        if let Some(path) = store.path.as_deref().filter(|_| store.kept) {
+            builder = builder.index_cache(Arc::new(IndexFile::beside(path)));
         }
         let mut pending = None;
         if purpose == Purpose::Call {

@@ -7,7 +7,7 @@ use super::BridgeError;
 use crate::{
     ContentHash,
     disclosure::{Settings, clean, clip, whole_number},
-    find::{Filter, MAX_HITS},
+    find::{Filter, MAX_HITS, selection},
 };
 
 /// Most queries of one search.
@@ -177,8 +177,7 @@ pub fn read_describe(args: &Value) -> Result<DescribeRequest, BridgeError> {
 
 /// A list of names loses nothing; words beyond the bound say nothing that the first ones did not.
 fn most_chars(query: &str) -> usize {
-    let list = query.trim_start().get(..7).is_some_and(|start| start.eq_ignore_ascii_case("select:"));
-    if list { SELECT_CHARS } else { QUERY_CHARS }
+    if selection(query).is_some() { SELECT_CHARS } else { QUERY_CHARS }
 }
 
 fn items(value: &Value) -> &[Value] {

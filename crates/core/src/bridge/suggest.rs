@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use crate::name::plain;
+
 /// Names longer than this are compared by their start.
 const COMPARED_CHARS: usize = 128;
 /// Least similarity (Jaro-Winkler, 0 to 1) of a suggestion.
@@ -34,9 +36,9 @@ fn best_three(near: &mut Vec<(Reverse<u32>, &str)>) {
     near.truncate(3);
 }
 
-/// Letters and digits in lower case.
+/// What is compared of a name.
 fn fold(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric()).take(COMPARED_CHARS).flat_map(char::to_lowercase).collect()
+    plain(name).take(COMPARED_CHARS).collect()
 }
 
 /// 3000 for equality, from 2000 for a common end, else the similarity in thousandths; nothing below the least.

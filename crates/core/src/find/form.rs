@@ -3,7 +3,7 @@
 use crate::{
     ToolId,
     bridge::{Card, Directory},
-    name::SEPARATOR,
+    name::{SEPARATOR, plain},
 };
 
 /// Most names that `select:` reads.
@@ -29,7 +29,7 @@ pub(super) enum Form<'a> {
 impl<'a> Form<'a> {
     /// The form of a trimmed query.
     pub(super) fn of<D: Directory + ?Sized>(query: &'a str, directory: &D) -> Self {
-        if let Some(rest) = strip_prefix_ignoring_case(query, "select:") {
+        if let Some(rest) = selection(query) {
             let names: Vec<&str> = listed(rest).take(MAX_SELECTED).collect();
             return if names.is_empty() { Self::Words } else { Self::Select(names) };
         }
@@ -63,6 +63,11 @@ impl<'a> Form<'a> {
     }
 }
 
+/// What follows `select:`, in whatever case, if a query begins with it.
+pub(crate) fn selection(query: &str) -> Option<&str> {
+    strip_prefix_ignoring_case(query.trim_start(), "select:")
+}
+
 fn listed(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(|name| name.trim().trim_matches(['"', '\'', '`'])).filter(|name| !name.is_empty())
 }
@@ -79,10 +84,7 @@ pub(super) fn is_identifier(text: &str) -> bool {
 
 /// Whether two names are the same but for letter case and separators.
 pub(super) fn folded_eq(a: &str, b: &str) -> bool {
-    let fold = |text: &str| -> Vec<char> {
-        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
-    fold(a) == fold(b)
+    plain(a).eq(plain(b))
 }
 
 /// The tools whose names the text begins, if it is marked as a beginning (case 81): by `__`, by a star at its end, or by

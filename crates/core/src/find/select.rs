@@ -6,6 +6,7 @@ use crate::{
     ToolId,
     bridge::{Directory, suggest_from},
     disclosure::{clean, clip},
+    name::plain,
 };
 
 /// Most characters of a name that an answer repeats.
@@ -35,7 +36,7 @@ pub(super) fn resolve<D: Directory + ?Sized>(directory: &D, names: &[&str]) -> (
             Some(index) => vec![index],
             None => spellings
                 .get_or_insert_with(|| all_spellings(directory))
-                .get(fold(name).as_str())
+                .get(folded(name).as_str())
                 .cloned()
                 .unwrap_or_default(),
         };
@@ -69,9 +70,9 @@ fn all_spellings<D: Directory + ?Sized>(directory: &D) -> HashMap<String, Vec<us
     };
     for index in 0..directory.len() {
         let card = directory.card(index);
-        add(fold(card.name), index);
-        let own = fold(card.tool.map_or(card.name, crate::Tool::name));
-        let server = fold(card.server);
+        add(folded(card.name), index);
+        let own = folded(card.tool.map_or(card.name, crate::Tool::name));
+        let server = folded(card.server);
         let short = own.strip_prefix("mcp").unwrap_or(&own);
         let short = short.strip_prefix(server.as_str()).filter(|short| !short.is_empty()).unwrap_or(&own).to_owned();
         add(format!("{server}{short}"), index);
@@ -83,7 +84,6 @@ fn all_spellings<D: Directory + ?Sized>(directory: &D) -> HashMap<String, Vec<us
     spellings
 }
 
-/// Letters and digits in lower case.
-fn fold(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+fn folded(name: &str) -> String {
+    plain(name).collect()
 }

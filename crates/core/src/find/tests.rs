@@ -40,12 +40,16 @@ impl Directory for Cards<'_> {
 
 impl Shelf {
     fn new(tools: Vec<Document>) -> Self {
+        Self::of(RankerKind::Lexical, tools)
+    }
+
+    fn of(kind: RankerKind, tools: Vec<Document>) -> Self {
         let definition = |tool: &Document| {
             let read = tool.name.contains("list") || tool.name.contains("get");
             json!({"name": tool.name, "annotations": {"readOnlyHint": read}})
         };
         let definitions = tools.iter().map(definition).collect();
-        let index = Index::build(RankerKind::Lexical, &tools);
+        let index = Index::build(kind, &tools);
         Self { tools, definitions, index, identities: false }
     }
 
@@ -83,10 +87,8 @@ impl Shelf {
     }
 }
 
-const NO_FILTER: Filter = Filter { source: None, category: None, readonly: false };
-
 fn ask(limit: usize) -> Ask<'static> {
-    Ask { limit, offset: 0, server: None, hint: "", filter: &NO_FILTER, learned: None }
+    Ask { limit, ..Ask::default() }
 }
 
 #[track_caller]
@@ -197,6 +199,37 @@ fn each_step_has_its_tool() {
         }
     }
     assert_eq!(shelf.ask("create issue", &ask(5)).steps, [""; 0]);
+}
+
+/// With either of our rankers, and though much of the catalog fits the one step or the other.
+#[test]
+fn every_step_has_its_tool_among_the_first_five() {
+    #[track_caller]
+    fn check(query: &str, want: &[&str]) {
+        for &kind in RankerKind::ALL.iter().filter(|&&kind| kind != RankerKind::Bm25) {
+            let shelf = Shelf::of(kind, golden::documents("large"));
+            let answer = shelf.ask(query, &ask(5));
+            let found = shelf.names(&answer);
+            assert!(want.iter().all(|name| found.contains(name)), "{kind}: {query}: {found:?}");
+            assert!(answer.hits.windows(2).all(|pair| pair[0].score >= pair[1].score), "{kind}: {query}");
+        }
+    }
+    check(
+        "Find the email in gmail that mentions the contract, then create a slack reminder about it",
+        &["mcp__gmail__search_emails", "mcp__slack__create_reminder"],
+    );
+    check(
+        "list the pull requests in github and then create a jira issue",
+        &["mcp__github__list_pull_requests", "mcp__jira__create_issue"],
+    );
+    check(
+        "list the stripe invoices, and delete the draft in gmail, and then create a linear issue",
+        &["mcp__stripe__list_invoices", "mcp__gmail__delete_draft", "mcp__linear__create_issue"],
+    );
+    check(
+        "borra la rama en github y luego crea una issue en jira",
+        &["mcp__github__delete_branch", "mcp__jira__create_issue"],
+    );
 }
 
 #[test]

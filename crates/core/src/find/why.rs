@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Answer, Found, Searcher, Via};
-use crate::search::{Evidence, Explanation, Field, Match, NameMatch};
+use crate::search::{Evidence, Explanation, Match, NameMatch};
 
 /// Why a tool was found.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +78,7 @@ fn figures(why: &Explanation) -> Value {
             "word": found.word,
             "term": found.term,
             "evidence": evidence(found.evidence),
-            "fields": found.fields.iter().map(|&place| field(place)).collect::<Vec<_>>(),
+            "fields": found.fields.iter().map(|place| place.as_str()).collect::<Vec<_>>(),
             "worth": found.worth,
         })
     };
@@ -100,7 +100,7 @@ fn sentences(why: &Explanation) -> Vec<String> {
         lines.push(format!("the query is {}", name_match(quality)));
     }
     for found in &why.matches {
-        let fields: Vec<&str> = found.fields.iter().map(|&place| field(place)).collect();
+        let fields: Vec<&str> = found.fields.iter().map(|place| place.as_str()).collect();
         let how = match found.evidence {
             Evidence::Word => String::new(),
             other => format!(" as {} of '{}'", evidence(other), found.term),
@@ -126,19 +126,6 @@ fn evidence(evidence: Evidence) -> &'static str {
         Evidence::Translation => "translation",
         Evidence::Prefix => "beginning",
         Evidence::Synonym => "synonym",
-    }
-}
-
-fn field(field: Field) -> &'static str {
-    match field {
-        Field::Name => "name",
-        Field::Title => "title",
-        Field::Description => "description",
-        Field::ParameterName => "parameter names",
-        Field::ParameterText => "parameter descriptions",
-        Field::Server => "server",
-        Field::ServerSummary => "server's summary",
-        Field::Tag => "tags",
     }
 }
 

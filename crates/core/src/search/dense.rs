@@ -35,10 +35,7 @@ impl Sum {
     /// Adds the row of one token, `weight` times.
     pub(super) fn add_token(&mut self, table: &Table, token: u16, weight: f32) {
         let (row, scale) = table.row(token);
-        let scale = scale * weight;
-        for (sum, &number) in self.0.iter_mut().zip(row) {
-            *sum += f32::from(number.cast_signed()) * scale;
-        }
+        scan::add_row(&mut self.0, row, scale * weight);
     }
 
     /// Adds `other` at unit length, `weight` times.
@@ -88,13 +85,35 @@ pub(super) struct Vectors {
 }
 
 impl Vectors {
-    pub(super) fn with_capacity(documents: usize) -> Self {
-        Self { numbers: Vec::with_capacity(documents * DIMENSIONS), scales: Vec::with_capacity(documents) }
-    }
-
-    pub(super) fn push(&mut self, vector: &Packed) {
-        self.numbers.extend_from_slice(&vector.numbers);
-        self.scales.push(vector.scale);
+    /// Those of `count` documents, of which those with a `new` number are in `earlier` already, by their old numbers; the
+    /// others are the `added`, and have the `vector`s given. A document without one is about nothing.
+    pub(super) fn after<'a>(
+        earlier: Option<&Self>,
+        new: &[u32],
+        added: &[u32],
+        count: usize,
+        vector: impl Fn(usize) -> Option<&'a Packed>,
+    ) -> Self {
+        let mut all = Self { numbers: vec![0; count * DIMENSIONS], scales: vec![0.0; count] };
+        if let Some(earlier) = earlier {
+            let mut old = 0;
+            for run in new.chunk_by(|a, b| a.checked_add(1) == Some(*b)) {
+                let (from, to) = (old, run[0] as usize);
+                old += run.len();
+                if to < count {
+                    all.scales[to..to + run.len()].copy_from_slice(&earlier.scales[from..old]);
+                    all.numbers[to * DIMENSIONS..(to + run.len()) * DIMENSIONS]
+                        .copy_from_slice(&earlier.numbers[from * DIMENSIONS..old * DIMENSIONS]);
+                }
+            }
+        }
+        for number in added.iter().map(|&number| number as usize) {
+            if let Some(vector) = vector(number) {
+                all.scales[number] = vector.scale;
+                all.numbers[number * DIMENSIONS..(number + 1) * DIMENSIONS].copy_from_slice(&vector.numbers);
+            }
+        }
+        all
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! - `tokenize`, `vocabulary`: words of identifiers and prose, of any script, stemmed.
 //! - `prepare`, `fields`: what each word is worth in a document, by weighted fields, and what the document is about;
-//!   `shelf`, `lexicon`: what indexes share of that; `postings`: which documents hold a word.
+//!   `shelf`, `lexicon`: what indexes share of that; `numbers`, `postings`: which documents hold a word.
 //! - `request`: the query's form; `plan`, `synonyms`, `translations`, `typo`, `clauses`: from its words to terms.
 //! - `score`: sums, name coverage, clause evidence, server evidence; `fuse`: with what the query is about as a whole.
 //! - `names`: exact names first, server labels; `answer`: an empty answer rather than filler, and explanations.
@@ -24,6 +24,7 @@ mod fields;
 mod fuse;
 mod lexicon;
 mod names;
+mod numbers;
 mod parts;
 mod plan;
 mod postings;
@@ -32,6 +33,7 @@ mod products;
 mod request;
 mod score;
 mod shelf;
+mod snapshot;
 mod stop;
 mod synonyms;
 mod tokenize;
@@ -46,6 +48,7 @@ pub use fields::Field;
 use lexicon::Lexicon;
 pub use names::NameMatch;
 use names::Names;
+use numbers::{GONE, Numbers};
 pub use parts::{Part, Parts};
 pub use plan::Evidence;
 use plan::{Context, Plan};
@@ -55,6 +58,7 @@ use request::Request;
 use score::Scratch;
 use shelf::Stock;
 pub use shelf::{Corpus, Shelf};
+pub use snapshot::SnapshotError;
 use tokenize::{TokenKind, Tokenizer};
 
 /// Most scratch spaces kept for reuse.
@@ -67,8 +71,6 @@ const PART_OF_NAME_SCORE: f64 = 0.1;
 pub struct Options<'a> {
     /// Most hits.
     pub limit: usize,
-    /// Hits to pass over before the first one returned.
-    pub offset: usize,
     /// Where the tool is likely to be: a server's label, or words about it. Raises, never excludes.
     pub server_hint: &'a str,
     /// Which documents (by position in those given) may be returned; all if `None`.
@@ -81,7 +83,7 @@ pub struct Options<'a> {
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { limit: 5, offset: 0, server_hint: "", keep: None, answerable_only: true, without: Parts::NONE }
+        Self { limit: 5, server_hint: "", keep: None, answerable_only: true, without: Parts::NONE }
     }
 }
 
@@ -89,7 +91,6 @@ impl fmt::Debug for Options<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Options")
             .field("limit", &self.limit)
-            .field("offset", &self.offset)
             .field("server_hint", &self.server_hint)
             .field("answerable_only", &self.answerable_only)
             .field("without", &self.without)
@@ -102,32 +103,28 @@ impl fmt::Debug for Options<'_> {
 pub struct Lexical {
     /// Words, shared with other indexes.
     stock: Arc<Stock>,
-    /// The documents by internal number: in order of (server, name), so that a server is a range.
+    /// The documents by internal number.
     documents: Vec<Arc<Prepared>>,
+    numbers: Numbers,
     postings: Postings,
     names: Names,
     /// What each document is about; `None` in an index without dense evidence.
     dense: Option<Vectors>,
-    /// Position in the documents given, by internal number.
-    given: Vec<u32>,
-    /// Place among all names in order, by internal number, and the reverse.
-    place: Vec<u32>,
-    by_place: Vec<u32>,
     spare: Mutex<Vec<Scratch>>,
 }
 
 impl Lexical {
     /// Indexes the documents, without dense evidence. Those without a name are left out.
-    pub fn build(documents: &[Document]) -> Self {
+    pub fn build(documents: &[Document]) -> Arc<Self> {
         Self::build_alone(documents, false)
     }
 
     /// The same with dense evidence, if this build has it.
-    pub fn build_hybrid(documents: &[Document]) -> Self {
+    pub fn build_hybrid(documents: &[Document]) -> Arc<Self> {
         Self::build_alone(documents, true)
     }
 
-    fn build_alone(documents: &[Document], dense: bool) -> Self {
+    fn build_alone(documents: &[Document], dense: bool) -> Arc<Self> {
         let key = |at: usize| ContentHash::of_bytes(&at.to_le_bytes());
         let document = |at: usize| documents[at].clone();
         let corpus = Corpus { len: documents.len(), key: &key, document: &document };
@@ -136,36 +133,39 @@ impl Lexical {
 
     /// Indexes the documents of a corpus, of which the shelf may know many already. `dense`: with dense evidence, if this
     /// build has it. The result answers just like one that was built from nothing.
-    pub fn build_from(shelf: &Shelf, corpus: &Corpus<'_>, dense: bool) -> Self {
-        let (stock, all) = shelf.take(corpus);
-        let mut order: Vec<(&str, &str, u32)> = (0u32..).zip(&all).map(|(at, d)| (&*d.server, &*d.name, at)).collect();
-        order.retain(|(_, name, _)| !name.is_empty());
-        order.sort_unstable();
-        let given: Vec<u32> = order.iter().map(|(.., at)| *at).collect();
-        let documents: Vec<Arc<Prepared>> = given.iter().map(|&at| Arc::clone(&all[at as usize])).collect();
-        let mut by_name: Vec<(&str, u32)> = order.iter().map(|(_, name, _)| *name).zip(0u32..).collect();
-        by_name.sort_unstable();
-        let by_place: Vec<u32> = by_name.iter().map(|(_, number)| *number).collect();
-        let mut place = vec![0; given.len()];
-        for (number, &document) in by_place.iter().enumerate() {
-            place[document as usize] = number as u32;
+    pub fn build_from(shelf: &Shelf, corpus: &Corpus<'_>, dense: bool) -> Arc<Self> {
+        let keys: Vec<ContentHash> = (0..corpus.len).map(corpus.key).collect();
+        let (stock, mut earlier) = shelf.open(dense);
+        let mut old = earlier.as_ref().map_or_else(|| vec![GONE; keys.len()], |index| index.numbers.recognise(&keys));
+        let known = old.iter().map(|&number| earlier.as_ref()?.documents.get(number as usize).cloned()).collect();
+        let all = stock.take(corpus, &keys, known, shelf.threads());
+        let kept = old.iter().filter(|number| **number != GONE).count();
+        if earlier.as_ref().is_some_and(|index| kept * 2 < index.documents.len().max(keys.len())) {
+            // Too little is the same for the earlier index to be of use.
+            (earlier, old) = (None, vec![GONE; keys.len()]);
         }
-        let terms = stock.lexicon().vocabulary.term_count();
-        let read_postings = || Postings::build(&documents, terms);
+        let (no_numbers, no_postings) = (Numbers::default(), Postings::default());
+        let before = earlier.as_ref().map_or((&no_numbers, &no_postings), |index| (&index.numbers, &index.postings));
+        let (numbers, renumbered, documents) = Numbers::after(before.0, keys, &old, &all);
+        let read_postings = || {
+            let terms = stock.lexicon().vocabulary.term_count();
+            Postings::after(before.1, &renumbered, &documents, terms)
+        };
         let read_rest = || {
             let mut names = Names::new(&documents);
             names.learn_labels(&stock.lexicon().vocabulary);
-            let dense = stock.table().filter(|_| dense).map(|_| {
-                let mut vectors = Vectors::with_capacity(documents.len());
-                for document in &documents {
-                    vectors.push(&document.vector);
-                }
-                vectors
-            });
-            (names, dense)
+            let earlier = earlier.as_ref().and_then(|index| index.dense.as_ref());
+            let vector = |number: usize| documents[number].vector.as_deref();
+            let vectors = stock
+                .table()
+                .map(|_| Vectors::after(earlier, &renumbered.new, &renumbered.added, documents.len(), vector));
+            (names, vectors)
         };
-        let (postings, (names, dense)) = shelf.join(documents.len(), read_postings, read_rest);
-        Self { stock, documents, postings, names, dense, given, place, by_place, spare: Mutex::default() }
+        let (postings, (names, vectors)) = shelf.join(renumbered.added.len(), read_postings, read_rest);
+        let index = Self { stock, documents, numbers, postings, names, dense: vectors, spare: Mutex::default() };
+        let index = Arc::new(index);
+        shelf.keep(dense, &index);
+        index
     }
 
     /// Whether this index has dense evidence.
@@ -175,30 +175,26 @@ impl Lexical {
 
     /// Searches with everything that can be said beside the query.
     pub fn search_with(&self, query: &str, options: &Options<'_>) -> Vec<Hit> {
-        let wanted = options.limit.saturating_add(options.offset);
-        if options.limit == 0 || self.given.is_empty() {
+        if options.limit == 0 || self.documents.is_empty() {
             return Vec::new();
         }
         let request = Request::parse(query, self);
-        if let Some(names) = &request.selected {
-            return page(self.select(names, options), options);
-        }
         let lexicon = self.stock.lexicon();
         let mut scratch = self.take_scratch();
-        let mut hits = self.find(&request, options, wanted, &lexicon, &mut scratch);
+        let mut hits = self.find(&request, options, &lexicon, &mut scratch);
         if hits.is_empty() && request.servers.is_some() {
             // What looked like a server's label may just have been the first words.
             let whole = Request { servers: None, text: super::bounded(query).trim(), ..request };
-            hits = self.find(&whole, options, wanted, &lexicon, &mut scratch);
+            hits = self.find(&whole, options, &lexicon, &mut scratch);
         }
         self.give_back(scratch);
-        page(hits, options)
+        hits
     }
 
     /// Why the document at `index` of those given was found, or would have been. `None` if nothing connects it with the
     /// query or there is no such document.
     pub fn explain(&self, query: &str, index: usize) -> Option<Explanation> {
-        let document = self.given.iter().position(|&given| given as usize == index)? as u32;
+        let document = self.numbers.at(index)?;
         let request = Request::parse(query, self);
         let lexicon = self.stock.lexicon();
         let context = Context { index: self, lexicon: &lexicon, without: Parts::NONE };
@@ -214,9 +210,7 @@ impl Lexical {
         scratch.fuse(&plan);
         let found = scratch.scores[document as usize] > 0.0;
         let named = self.names.find(request.text, &self.documents).into_iter().find(|(_, other)| *other == document);
-        let selected =
-            request.selected.iter().flatten().find_map(|name| self.resolve(name).map(|at| (NameMatch::Exact, at)));
-        let name = named.or(selected.filter(|(_, at)| *at == document)).map(|(quality, _)| quality);
+        let name = named.map(|(quality, _)| quality);
         let information = Information::of(&plan, self);
         let explanation = (found || name.is_some()).then(|| Explanation {
             index,
@@ -234,46 +228,19 @@ impl Lexical {
         explanation
     }
 
-    /// The named documents, in the order of the names; names that mean none or several are passed over.
-    fn select(&self, names: &[&str], options: &Options<'_>) -> Vec<Hit> {
-        let mut hits: Vec<Hit> = Vec::new();
-        for document in names.iter().filter_map(|name| self.resolve(name)) {
-            let index = self.given[document as usize] as usize;
-            if kept(options, index) && hits.iter().all(|hit| hit.index != index) {
-                hits.push(Hit { index, score: 1.0 });
-            }
-        }
-        hits
-    }
-
-    /// The document of that name: the exact one, else the only one that it can mean.
-    fn resolve(&self, name: &str) -> Option<u32> {
-        match self.names.find(name, &self.documents)[..] {
-            [(NameMatch::Exact, document), ..] | [(_, document)] => Some(document),
-            [(best, document), (next, _), ..] if best > next => Some(document),
-            _ => None,
-        }
-    }
-
-    fn find(
-        &self,
-        request: &Request<'_>,
-        options: &Options<'_>,
-        wanted: usize,
-        lexicon: &Lexicon,
-        scratch: &mut Scratch,
-    ) -> Vec<Hit> {
+    fn find(&self, request: &Request<'_>, options: &Options<'_>, lexicon: &Lexicon, scratch: &mut Scratch) -> Vec<Hit> {
+        let wanted = options.limit;
         let within = |document: u32| {
             let servers = request.servers.as_ref();
             servers.is_none_or(|servers| {
                 servers.iter().any(|&at| self.names.servers[at].documents.contains(&(document as usize)))
             })
         };
-        let keep = |document: u32| kept(options, self.given[document as usize] as usize);
-        let hit = |document: u32, score: f64| Hit { index: self.given[document as usize] as usize, score };
+        let keep = |document: u32| kept(options, self.numbers.given[document as usize] as usize);
+        let hit = |document: u32, score: f64| Hit { index: self.numbers.given[document as usize] as usize, score };
         if request.servers.is_some() && request.text.is_empty() {
             // A server's label alone asks for what it has.
-            let all = (0..self.given.len() as u32).filter(|&document| within(document) && keep(document));
+            let all = (0..self.documents.len() as u32).filter(|&document| within(document) && keep(document));
             return all.take(wanted).map(|document| hit(document, PART_OF_NAME_SCORE)).collect();
         }
         let without = options.without;
@@ -316,7 +283,7 @@ impl Lexical {
         first.sort_by(|a, b| {
             b.1.partial_cmp(&a.1)
                 .unwrap_or(Ordering::Equal)
-                .then(self.place[a.0 as usize].cmp(&self.place[b.0 as usize]))
+                .then(self.numbers.place[a.0 as usize].cmp(&self.numbers.place[b.0 as usize]))
         });
         best.retain(|(document, _)| named.iter().all(|(_, other)| other != document));
         first.into_iter().chain(best).take(wanted).map(|(document, score)| hit(document, score)).collect()
@@ -326,7 +293,7 @@ impl Lexical {
     fn best(&self, scores: &[f32], limit: usize) -> Vec<(u32, f64)> {
         let mut top = TopK::new(limit, scores.len());
         let mut floor = f64::NEG_INFINITY;
-        for (chunk, places) in scores.chunks(score::LANES).zip(self.place.chunks(score::LANES)) {
+        for (chunk, places) in scores.chunks(score::LANES).zip(self.numbers.place.chunks(score::LANES)) {
             // Most chunks hold nothing of interest once the first few are read.
             let best = f64::from(score::largest(chunk));
             if best == 0.0 || best < floor {
@@ -339,7 +306,7 @@ impl Lexical {
                 }
             }
         }
-        top.into_sorted().into_iter().map(|(place, score)| (self.by_place[place as usize], score)).collect()
+        top.into_sorted().into_iter().map(|(place, score)| (self.numbers.by_place[place as usize], score)).collect()
     }
 
     /// Whether one of the best documents holds enough of what the query is about.
@@ -381,19 +348,13 @@ fn kept(options: &Options<'_>, index: usize) -> bool {
     options.keep.is_none_or(|keep| keep(index))
 }
 
-fn page(mut hits: Vec<Hit>, options: &Options<'_>) -> Vec<Hit> {
-    hits.drain(..options.offset.min(hits.len()));
-    hits.truncate(options.limit);
-    hits
-}
-
 impl Ranker for Lexical {
     fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
         self.search_with(query, &Options { limit, ..Options::default() })
     }
 
     fn len(&self) -> usize {
-        self.given.len()
+        self.documents.len()
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 
-use super::{Document, Hit, Index, Parameter, Ranker, RankerKind, merge_by_rank};
+use super::{Document, Index, Parameter, Ranker, RankerKind};
 
 pub(crate) mod golden;
 mod quality;
@@ -20,19 +20,12 @@ fn kinds_have_names() {
     let best = if cfg!(feature = "dense") { "hybrid" } else { "lexical" };
     assert_eq!(RankerKind::default().to_string(), best);
     let error = "hybird".parse::<RankerKind>().unwrap_err();
-    assert!(error.to_string().starts_with("unknown ranker `hybird`: use `"), "{error}");
-}
-
-#[test]
-fn merging_takes_turns_and_names_each_document_once() {
-    let hits = |list: &[usize]| list.iter().map(|&index| Hit { index, score: 1.0 }).collect::<Vec<_>>();
-    let merged = |limit| -> Vec<usize> {
-        let answers = [hits(&[1, 2, 3]), hits(&[]), hits(&[2, 4, 1, 5])];
-        merge_by_rank(&answers, limit).iter().map(|hit| hit.index).collect()
+    let names = if cfg!(feature = "dense") {
+        "`hybrid`, `lexical` or `bm25`"
+    } else {
+        "`lexical` or `bm25`; this build has no `hybrid`"
     };
-    assert_eq!(merged(10), [1, 2, 4, 3, 5]);
-    assert_eq!(merged(3), [1, 2, 4]);
-    assert_eq!(merged(0), [0usize; 0]);
+    assert_eq!(error.to_string(), format!("unknown ranker `hybird`: use {names}"));
 }
 
 #[test]
@@ -106,10 +99,7 @@ proptest! {
     ) {
         for &kind in KINDS {
             let index = Index::build(kind, &documents);
-            let queries: Vec<&str> = queries.iter().map(String::as_str).collect();
-            let merged = index.search_many(&queries, limit);
-            prop_assert!(merged.len() <= limit);
-            for query in queries {
+            for query in &queries {
                 let hits = index.search(query, limit);
                 prop_assert!(hits.len() <= limit);
                 prop_assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));

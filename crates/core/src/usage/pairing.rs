@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::find::selection;
+
 /// How long after a search a call may still come of it: ten minutes.
 pub const WINDOW_MS: u64 = 10 * 60 * 1_000;
 /// Most sessions looked at side by side; the one longest silent makes room.
@@ -131,7 +133,8 @@ impl Asked {
     /// Whether the query is in words: one piece with separators is a name, and `select:` lists names.
     pub fn says_what_is_wanted(&self) -> bool {
         let text = self.text.trim();
-        let selects = text.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("select:"));
-        !(selects || text.is_empty() || (!text.contains(char::is_whitespace) && text.contains(['_', '/', '*'])))
+        !(selection(text).is_some()
+            || text.is_empty()
+            || (!text.contains(char::is_whitespace) && text.contains(['_', '/', '*'])))
     }
 }

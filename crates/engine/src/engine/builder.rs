@@ -11,6 +11,7 @@ use crate::{
     approval::{Approvals, Asker},
     event::EventSink,
     hub::Hub,
+    index_cache::{IndexCache, Indexer},
     intercept::{Interceptor, Interceptors},
     journal::{EvidenceSink, Journal},
     pending::PendingWork,
@@ -38,6 +39,7 @@ pub struct EngineBuilder {
     pending: Option<PendingWork>,
     evidence: Vec<Arc<dyn EvidenceSink>>,
     learner: Option<Learner>,
+    index_cache: Option<Arc<dyn IndexCache>>,
 }
 
 impl EngineBuilder {
@@ -55,6 +57,7 @@ impl EngineBuilder {
             pending: None,
             evidence: Vec::new(),
             learner: None,
+            index_cache: None,
         }
     }
 
@@ -124,6 +127,12 @@ impl EngineBuilder {
         self
     }
 
+    /// Where what was read for the search index is kept for the next start. Without it all tools are read again then.
+    pub fn index_cache(mut self, cache: Arc<dyn IndexCache>) -> Self {
+        self.index_cache = Some(cache);
+        self
+    }
+
     /// The engine.
     pub fn build(self) -> Engine {
         if let Some(journal) = &self.journal {
@@ -139,7 +148,7 @@ impl EngineBuilder {
                 in_force: ArcSwap::from_pointee(in_force),
                 settings_epoch: AtomicU64::new(0),
                 policies: self.policies,
-                views: ViewCache::default(),
+                views: ViewCache::new(Indexer::new(self.index_cache)),
                 validators: Mutex::default(),
                 output_validators: Mutex::default(),
                 results: self.results,

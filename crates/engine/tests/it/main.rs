@@ -10,6 +10,7 @@ mod hub;
 mod intercept;
 mod journal;
 mod judged;
+mod kept_index;
 mod path;
 mod pending;
 mod permission;

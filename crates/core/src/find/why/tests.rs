@@ -3,7 +3,7 @@
 use super::why;
 use crate::{
     bridge::{Card, Directory as _},
-    find::{Ask, Filter, find},
+    find::{Ask, find},
     search::{Document, Index, RankerKind},
 };
 
@@ -25,8 +25,7 @@ fn check(query: &str, name: &str, via: &str, want: &[&str]) {
     let index = Index::build(RankerKind::Lexical, &TOOLS.iter().map(document).collect::<Vec<_>>());
     let nothing = serde_json::Value::Null;
     let cards = TOOLS.map(|(server, name, _)| Card { name, server, definition: &nothing, tool: None });
-    let filter = Filter::default();
-    let ask = Ask { limit: 5, offset: 0, server: None, hint: "", filter: &filter, learned: None };
+    let ask = Ask::default();
     let answer = find(cards.as_slice(), &index, query, &ask);
     let found = answer.hits.iter().find(|hit| cards[..].card(hit.index).name == name);
     let why = why(&index, query, &answer, found.unwrap_or_else(|| panic!("{query}: {answer:?}")));

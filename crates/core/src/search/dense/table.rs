@@ -17,7 +17,7 @@ const INSIDE: &str = "##";
 /// A table over its packed form (`research/embedding/pack.py` says how that is laid out).
 #[derive(Debug)]
 pub(in crate::search) struct Table {
-    rows: &'static [u8],
+    rows: &'static [[u8; DIMENSIONS]],
     scales: Vec<f32>,
     tokens: Vec<&'static str>,
     /// Open addressing: number of a token + 1, 0 for a free place. A power of two, at most half full.
@@ -52,7 +52,7 @@ impl Table {
         let rows_start = (scales_start + count * 4).next_multiple_of(ALIGN);
         let scales = packed.get(scales_start..scales_start + count * 4)?.as_chunks().0;
         let scales = scales.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-        let rows = packed.get(rows_start..rows_start + count * DIMENSIONS)?;
+        let rows = packed.get(rows_start..rows_start + count * DIMENSIONS)?.as_chunks().0;
         let tokens: Vec<&str> = text.lines().collect();
         if tokens.len() != count {
             return None;
@@ -68,10 +68,14 @@ impl Table {
         Some(Self { rows, scales, tokens, places })
     }
 
+    /// How many tokens there are.
+    pub(in crate::search) fn len(&self) -> usize {
+        self.tokens.len()
+    }
+
     /// Numbers of a token's row and what they are multiples of.
-    pub(super) fn row(&self, token: u16) -> (&'static [u8], f32) {
-        let start = usize::from(token) * DIMENSIONS;
-        (&self.rows[start..start + DIMENSIONS], self.scales[usize::from(token)])
+    pub(super) fn row(&self, token: u16) -> (&'static [u8; DIMENSIONS], f32) {
+        (&self.rows[usize::from(token)], self.scales[usize::from(token)])
     }
 
     fn find(&self, inside: bool, text: &str) -> Option<u16> {

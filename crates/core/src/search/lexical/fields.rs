@@ -86,11 +86,11 @@ impl Field {
             Self::Name => "name",
             Self::Title => "title",
             Self::Description => "description",
-            Self::ParameterName => "parameter name",
-            Self::ParameterText => "parameter description",
+            Self::ParameterName => "parameter names",
+            Self::ParameterText => "parameter descriptions",
             Self::Server => "server",
-            Self::ServerSummary => "server summary",
-            Self::Tag => "tag",
+            Self::ServerSummary => "server's summary",
+            Self::Tag => "tags",
         }
     }
 }

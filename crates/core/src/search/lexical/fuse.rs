@@ -21,14 +21,22 @@ impl Scratch {
         self.cosines.clear();
         let (Some(vectors), Some(whole)) = (&index.dense, plan.about.first()) else { return };
         scan(&plan.about, &vectors.numbers, &mut self.products);
-        let clauses = &plan.about[1..];
-        let cosines = self.products.chunks_exact(plan.about.len()).zip(&vectors.scales).map(|(products, scale)| {
-            let whole = products[0] as f32 * whole.scale;
-            let best = products[1..].iter().zip(clauses).map(|(&product, clause)| product as f32 * clause.scale);
-            let best = best.fold(f32::NEG_INFINITY, f32::max);
-            let near = if clauses.is_empty() { whole } else { whole + CLAUSE_SHARE * (best - whole) };
-            near * scale
-        });
+        let (of_whole, of_clauses) = self.products.split_at(vectors.scales.len());
+        let near = of_whole.iter().map(|&product| product as f32 * whole.scale);
+        if of_clauses.is_empty() {
+            self.cosines.extend(near.zip(&vectors.scales).map(|(near, scale)| near * scale));
+            return;
+        }
+        self.sums.clear();
+        self.sums.resize(of_whole.len(), f32::NEG_INFINITY);
+        for (clause, products) in plan.about[1..].iter().zip(of_clauses.chunks_exact(of_whole.len())) {
+            for (best, &product) in self.sums.iter_mut().zip(products) {
+                let near = product as f32 * clause.scale;
+                *best = if near > *best { near } else { *best };
+            }
+        }
+        let best = self.sums.iter().zip(&vectors.scales);
+        let cosines = near.zip(best).map(|(whole, (best, scale))| (whole + CLAUSE_SHARE * (best - whole)) * scale);
         self.cosines.extend(cosines);
     }
 

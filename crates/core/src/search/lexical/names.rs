@@ -94,7 +94,7 @@ impl Names {
             if let Some(server) = names.servers.last_mut() {
                 server.documents.end += 1;
             }
-            for &(hash, _) in &document.spellings {
+            for &hash in &document.spellings {
                 names.place(hash, number as u32);
             }
         }
@@ -196,7 +196,7 @@ impl Names {
 
 /// Letters and digits only, in lower case.
 pub(super) fn plain(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    crate::name::plain(text).collect()
 }
 
 fn parts(label: &str) -> Vec<String> {

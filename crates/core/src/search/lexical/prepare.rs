@@ -1,7 +1,7 @@
 //! Reading one document: what it holds of each term, how it may be named, what it is about. All of that depends on the
 //! document alone, so it is done once however many indexes hold the document.
 
-use std::collections::HashMap;
+use std::ops::Range;
 
 use super::{
     super::{
@@ -9,9 +9,9 @@ use super::{
         dense::{Packed, Sum, Table},
     },
     fields::{Field, FieldLength, each_text},
-    names::{self, NameMatch},
+    names,
     tokenize::{TokenKind, Tokenizer},
-    vocabulary::{NewWord, STOP, TermId, Vocabulary},
+    vocabulary::{NewWord, STOP, TermId, Vocabulary, WordMap},
 };
 
 /// Saturation of what a term is worth in a document.
@@ -41,6 +41,10 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    pub(super) fn new(term: TermId, steps: u16, fields: u16) -> Self {
+        Self { term, steps, fields }
+    }
+
     /// What the term is worth here, rarity left out.
     pub(super) fn impact(self) -> f32 {
         f32::from(self.steps) * IMPACT_STEP
@@ -73,11 +77,11 @@ pub(super) struct Prepared {
     /// The name without separators and letter case.
     pub(super) plain: Box<str>,
     /// Hashes of the spellings that name it.
-    pub(super) spellings: Box<[(u64, NameMatch)]>,
+    pub(super) spellings: Box<[u64]>,
     /// By ascending term.
     pub(super) entries: Box<[Entry]>,
-    /// What it is about.
-    pub(super) vector: Box<Packed>,
+    /// What it is about; `None` where nothing was read with a table.
+    pub(super) vector: Option<Box<Packed>>,
 }
 
 impl Prepared {
@@ -115,45 +119,52 @@ pub(super) struct Reader<'a> {
     field: Sum,
 }
 
-/// The known words and the new ones.
+/// The words read so far, known before or not.
 struct Words<'a> {
     known: &'a Vocabulary,
     table: Option<&'static Table>,
-    new_ids: HashMap<Box<str>, u32>,
-    new: Vec<(NewWord, TermId)>,
-    new_terms: HashMap<Box<str>, TermId>,
+    ids: WordMap<Box<str>, u32>,
+    /// By id: its term, and where its tokens are.
+    read: Vec<(TermId, Range<u32>)>,
+    tokens: Vec<u16>,
+    new: Vec<NewWord>,
+    new_terms: WordMap<Box<str>, TermId>,
     new_stems: Vec<Box<str>>,
 }
 
 impl Words<'_> {
     /// The term of a word, and its tokens to `f`.
     fn see(&mut self, word: &str, f: impl FnOnce(&Table, &[u16])) -> TermId {
-        let (term, tokens) = if let Some(known) = self.known.word(word) {
-            (known.term, self.known.tokens(known))
-        } else {
-            let id = self.new_ids.get(word).copied().unwrap_or_else(|| self.add(word));
-            let (new, term) = &self.new[id as usize];
-            (*term, &*new.tokens)
-        };
+        let id = self.ids.get(word).copied().unwrap_or_else(|| self.add(word));
+        let (term, tokens) = &self.read[id as usize];
         if let Some(table) = self.table {
-            f(table, tokens);
+            f(table, &self.tokens[tokens.start as usize..tokens.end as usize]);
         }
-        term
+        *term
     }
 
     fn add(&mut self, word: &str) -> u32 {
-        let id = self.new.len() as u32;
-        let new = self.known.describe(word);
-        let term = self.known.term(&new.stem).unwrap_or_else(|| {
-            let next = NEW | self.new_stems.len() as u32;
-            let term = *self.new_terms.entry(new.stem.clone()).or_insert(next);
-            if term == next {
-                self.new_stems.push(new.stem.clone());
-            }
+        let start = self.tokens.len() as u32;
+        let term = if let Some(known) = self.known.word(word) {
+            self.tokens.extend_from_slice(self.known.tokens(known));
+            known.term
+        } else {
+            let new = self.known.describe(word);
+            self.tokens.extend_from_slice(&new.tokens);
+            let term = self.known.term(&new.stem).unwrap_or_else(|| {
+                let next = NEW | self.new_stems.len() as u32;
+                let term = *self.new_terms.entry(new.stem.clone()).or_insert(next);
+                if term == next {
+                    self.new_stems.push(new.stem.clone());
+                }
+                term
+            });
+            self.new.push(new);
             term
-        });
-        self.new_ids.insert(word.into(), id);
-        self.new.push((new, term));
+        };
+        let id = self.read.len() as u32;
+        self.ids.insert(word.into(), id);
+        self.read.push((term, start..self.tokens.len() as u32));
         id
     }
 }
@@ -163,9 +174,11 @@ impl<'a> Reader<'a> {
         let words = Words {
             known,
             table,
-            new_ids: HashMap::new(),
+            ids: WordMap::default(),
+            read: Vec::new(),
+            tokens: Vec::new(),
             new: Vec::new(),
-            new_terms: HashMap::new(),
+            new_terms: WordMap::default(),
             new_stems: Vec::new(),
         };
         Self {
@@ -180,7 +193,7 @@ impl<'a> Reader<'a> {
 
     /// What the vocabulary lacks.
     pub(super) fn finish(self) -> News {
-        News { words: self.words.new.into_iter().map(|(word, _)| word).collect(), stems: self.words.new_stems }
+        News { words: self.words.new, stems: self.words.new_stems }
     }
 
     pub(super) fn read(&mut self, document: &Document) -> Prepared {
@@ -207,9 +220,9 @@ impl<'a> Reader<'a> {
             name: document.name.as_str().into(),
             title: document.title.as_str().into(),
             plain: plain.into(),
-            spellings: spellings.map(|(text, quality)| (names::hash(&text), quality)).collect(),
+            spellings: spellings.map(|(text, _)| names::hash(&text)).collect(),
             entries: weigh(own, server),
-            vector: Box::new(own.about.pack()),
+            vector: self.words.table.map(|_| Box::new(own.about.pack())),
         }
     }
 }

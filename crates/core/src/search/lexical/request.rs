@@ -1,13 +1,10 @@
 //! The forms that a query may take beside plain words.
 //!
-//! - `select:name1,name2` names tools outright;
 //! - `server: words` searches one server only, if there is one of that label;
 //! - `+word` must occur in every hit.
 
 use super::{super::bounded, Lexical};
 
-/// Most names that `select:` reads.
-pub(super) const MAX_SELECTED: usize = 50;
 /// Most words that can be required.
 const MAX_REQUIRED: usize = 16;
 /// Longest server label in front of a colon, in bytes.
@@ -16,8 +13,6 @@ const MAX_LABEL_BYTES: usize = 64;
 /// A query taken apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Request<'a> {
-    /// Names to return as they are; nothing else counts then.
-    pub(super) selected: Option<Vec<&'a str>>,
     /// Numbers of the servers to stay in; all if `None`.
     pub(super) servers: Option<Vec<usize>>,
     /// Words that every hit must hold.
@@ -29,11 +24,6 @@ pub(super) struct Request<'a> {
 impl<'a> Request<'a> {
     pub(super) fn parse(query: &'a str, index: &Lexical) -> Self {
         let mut request = Self { text: bounded(query).trim(), ..Self::default() };
-        if let Some(names) = strip_prefix_ignoring_case(request.text, "select:") {
-            let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-            request.selected = Some(names.take(MAX_SELECTED).collect());
-            return request;
-        }
         if let Some((label, rest)) = request.text.split_once(':')
             && label.len() <= MAX_LABEL_BYTES
         {
@@ -48,9 +38,4 @@ impl<'a> Request<'a> {
         request.required = required.filter(word).take(MAX_REQUIRED).collect();
         request
     }
-}
-
-fn strip_prefix_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
-    let (head, tail) = text.split_at_checked(prefix.len())?;
-    head.eq_ignore_ascii_case(prefix).then_some(tail)
 }

@@ -22,7 +22,8 @@ pub(super) struct Scratch {
     pub(super) slots: Vec<u32>,
     /// The result.
     pub(super) scores: Vec<f32>,
-    sums: Vec<f32>,
+    /// Scratch of each step in turn.
+    pub(super) sums: Vec<f32>,
     covered: Vec<f32>,
     held: Vec<u8>,
     /// Products of vectors, before they are cosines.

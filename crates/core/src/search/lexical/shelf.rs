@@ -6,9 +6,11 @@ use std::{
 };
 
 use super::{
-    super::{Document, dense::Table},
+    super::{Document, RankerKind, dense::Table},
+    Lexical,
     lexicon::Lexicon,
     prepare::{News, Prepared, Reader},
+    snapshot::{self, SnapshotError},
 };
 use crate::ContentHash;
 
@@ -24,8 +26,16 @@ const SPARE_WORDS: usize = 50_000;
 /// a view's index, or the same view's after a source changed, costs no more than what is new in it.
 #[derive(Debug)]
 pub struct Shelf {
-    stock: Mutex<Arc<Stock>>,
+    /// Without and with vectors.
+    kinds: [Mutex<Held>; 2],
     threads: usize,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    stock: Option<Arc<Stock>>,
+    /// The index that was made last: the next one seldom differs much.
+    last: Option<Arc<Lexical>>,
 }
 
 /// The words and documents that some indexes share.
@@ -34,12 +44,16 @@ pub(super) struct Stock {
     lexicon: RwLock<Lexicon>,
     table: Option<&'static Table>,
     prepared: Mutex<Known>,
+    /// What a snapshot held, until an index holds it.
+    restored: Mutex<Vec<Arc<Prepared>>>,
 }
 
 #[derive(Debug, Default)]
 struct Known {
     documents: HashMap<ContentHash, Weak<Prepared>>,
     added: usize,
+    /// Documents read since a snapshot was written.
+    unsaved: usize,
     /// Words after the first documents.
     first_words: usize,
 }
@@ -69,7 +83,11 @@ impl Default for Shelf {
 impl Shelf {
     /// An empty shelf that reads with so many threads (at least one) where there is much to read.
     pub fn new(threads: usize) -> Self {
-        Self { stock: Mutex::new(Arc::new(Stock::new())), threads: threads.max(1) }
+        Self { kinds: Default::default(), threads: threads.max(1) }
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        self.threads
     }
 
     /// Does both, at the same time if this shelf may use threads and there are enough documents.
@@ -89,24 +107,85 @@ impl Shelf {
         })
     }
 
-    /// The documents of `corpus`, in its order, and the stock that they are a part of.
-    pub(super) fn take(&self, corpus: &Corpus<'_>) -> (Arc<Stock>, Vec<Arc<Prepared>>) {
-        let stock = {
-            let mut stock = lock(&self.stock);
-            if stock.is_worn() {
-                *stock = Arc::new(Stock::new());
-            }
-            Arc::clone(&stock)
+    fn held(&self, dense: bool) -> MutexGuard<'_, Held> {
+        lock(&self.kinds[usize::from(dense)])
+    }
+
+    /// What indexes with or without dense evidence share, and the one made last.
+    pub(super) fn open(&self, dense: bool) -> (Arc<Stock>, Option<Arc<Lexical>>) {
+        let mut held = self.held(dense);
+        if held.stock.as_ref().is_some_and(|stock| stock.is_worn()) {
+            *held = Held::default();
+        }
+        let stock = held.stock.get_or_insert_with(|| Arc::new(Stock::new(dense)));
+        (Arc::clone(stock), held.last.clone())
+    }
+
+    /// Keeps an index for the next one to be made from.
+    pub(super) fn keep(&self, dense: bool, index: &Arc<Lexical>) {
+        let mut held = self.held(dense);
+        if held.stock.as_ref().is_some_and(|stock| Arc::ptr_eq(stock, &index.stock)) {
+            let before = held.last.replace(Arc::clone(index));
+            drop(held);
+            drop((before, std::mem::take(&mut *lock(&index.stock.restored))));
+        }
+    }
+
+    /// How many documents were read for such indexes and are in no snapshot.
+    pub fn unsaved(&self, kind: RankerKind) -> usize {
+        self.held(kind.is_dense()).stock.as_ref().map_or(0, |stock| lock(&stock.prepared).unsaved)
+    }
+
+    /// What was read for such indexes, for [`Shelf::restore`]. `None` for a ranker that does not use a shelf, and where
+    /// nothing was read.
+    pub fn snapshot(&self, kind: RankerKind) -> Option<Vec<u8>> {
+        let stock = self.held(kind.is_dense()).stock.clone().filter(|_| kind != RankerKind::Bm25)?;
+        let (mut documents, first_words) = {
+            let mut known = lock(&stock.prepared);
+            known.unsaved = 0;
+            let alive = |(key, document): (&ContentHash, &Weak<Prepared>)| Some((*key, document.upgrade()?));
+            (known.documents.iter().filter_map(alive).collect::<Vec<_>>(), known.first_words)
         };
-        let documents = stock.take(corpus, self.threads);
-        (stock, documents)
+        // Settled before what follows is read, so that it holds every word of these.
+        documents.sort_unstable_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
+        (!documents.is_empty()).then(|| snapshot::write(&stock.lexicon(), stock.table, &documents, first_words))
+    }
+
+    /// Takes in a snapshot, so that indexes need not read what it holds. Of no effect once something was read. How many
+    /// documents it held.
+    pub fn restore(&self, kind: RankerKind, bytes: &[u8]) -> Result<usize, SnapshotError> {
+        let dense = kind.is_dense();
+        if kind == RankerKind::Bm25 || self.held(dense).stock.is_some() {
+            return Ok(0);
+        }
+        let stock = Stock::restore(dense, bytes)?;
+        let count = lock(&stock.restored).len();
+        self.held(dense).stock.get_or_insert_with(|| Arc::new(stock));
+        Ok(count)
     }
 }
 
 impl Stock {
-    fn new() -> Self {
-        let table = Table::built_in();
-        Self { lexicon: RwLock::new(Lexicon::new(table)), table, prepared: Mutex::default() }
+    fn new(dense: bool) -> Self {
+        let table = Table::built_in().filter(|_| dense);
+        Self {
+            lexicon: RwLock::new(Lexicon::new(table)),
+            table,
+            prepared: Mutex::default(),
+            restored: Mutex::default(),
+        }
+    }
+
+    fn restore(dense: bool, bytes: &[u8]) -> Result<Self, SnapshotError> {
+        let table = Table::built_in().filter(|_| dense);
+        let snapshot::Snapshot { lexicon, documents, first_words } = snapshot::read(bytes, table)?;
+        let known = documents.iter().map(|(key, document)| (*key, Arc::downgrade(document))).collect();
+        Ok(Self {
+            lexicon: RwLock::new(lexicon),
+            table,
+            prepared: Mutex::new(Known { documents: known, first_words, ..Known::default() }),
+            restored: Mutex::new(documents.into_iter().map(|(_, document)| document).collect()),
+        })
     }
 
     /// What is shared about words, for as long as the guard is held.
@@ -123,12 +202,20 @@ impl Stock {
         first > 0 && self.lexicon().vocabulary.word_count() > 2 * first + SPARE_WORDS
     }
 
-    fn take(&self, corpus: &Corpus<'_>, threads: usize) -> Vec<Arc<Prepared>> {
-        let keys: Vec<ContentHash> = (0..corpus.len).map(corpus.key).collect();
-        let mut found: Vec<Option<Arc<Prepared>>> = {
+    /// The documents of `corpus`, in its order: those that are `found` already, and the others.
+    pub(super) fn take(
+        &self,
+        corpus: &Corpus<'_>,
+        keys: &[ContentHash],
+        mut found: Vec<Option<Arc<Prepared>>>,
+        threads: usize,
+    ) -> Vec<Arc<Prepared>> {
+        {
             let known = lock(&self.prepared);
-            keys.iter().map(|key| known.documents.get(key).and_then(Weak::upgrade)).collect()
-        };
+            for (place, key) in found.iter_mut().zip(keys).filter(|(place, _)| place.is_none()) {
+                *place = known.documents.get(key).and_then(Weak::upgrade);
+            }
+        }
         let missing: Vec<usize> = (0..corpus.len).filter(|&at| found[at].is_none()).collect();
         if !missing.is_empty() {
             let read = self.read(&missing, corpus, threads);
@@ -140,6 +227,7 @@ impl Stock {
                 found[at] = Some(document);
             }
             known.added += missing.len();
+            known.unsaved += missing.len();
             if known.added > SWEEP_EVERY.max(known.documents.len() / 2) {
                 known.documents.retain(|_, document| document.strong_count() > 0);
                 known.added = 0;

@@ -1,5 +1,7 @@
 //! What the default ranker promises.
 
+use std::sync::Arc;
+
 use super::{Evidence, Field, Lexical, NameMatch, Options};
 use crate::search::{
     Document, Parameter, Ranker,
@@ -11,8 +13,10 @@ fn names<'a>(index: &Lexical, documents: &'a [Document], query: &str) -> Vec<&'a
     index.search(query, 5).iter().map(|hit| documents[hit.index].name.as_str()).collect()
 }
 
+type Build = fn(&[Document]) -> Arc<Lexical>;
+
 /// The index with and without dense evidence: what words can tell holds for both.
-const BUILDS: [fn(&[Document]) -> Lexical; 2] = [Lexical::build, Lexical::build_hybrid];
+const BUILDS: [Build; 2] = [Lexical::build, Lexical::build_hybrid];
 
 /// Every `want` is among the first five hits of the golden catalog.
 #[track_caller]
@@ -55,7 +59,16 @@ fn catalog(tools: &[(&str, &str, &str)]) -> Vec<Document> {
 
 #[test]
 fn plural_and_singular_meet() {
-    finds("small", "issues", &["github_create_issue"]); // srch-003
+    let documents = documents("small"); // srch-003
+    for build in BUILDS {
+        let index = build(&documents);
+        for query in ["issues", "issue"] {
+            let mut found = names(&index, &documents, query);
+            found.sort_unstable();
+            assert_eq!(found, ["createJiraIssue", "github_create_issue"], "{query}");
+        }
+    }
+    assert_eq!(names(&Lexical::build(&documents), &documents, "issues")[0], "github_create_issue");
 }
 
 #[test]
@@ -164,17 +177,6 @@ fn the_relevance_set_is_answered_and_junk_is_not() {
 // Query forms.
 
 #[test]
-fn selected_names_come_as_asked() {
-    let documents = documents("large");
-    let index = Lexical::build(&documents);
-    let got = names(&index, &documents, "Select: mcp__slack__create_message, nothing_such ,gitHub/createIssue,");
-    assert_eq!(got, ["mcp__slack__create_message", "mcp__github__create_issue"]);
-    // A name that means several tools means none.
-    assert_eq!(index.search("select:create_issue", 5), []);
-    assert_eq!(index.search("select:", 5), []);
-}
-
-#[test]
 fn a_label_in_front_stays_in_that_server() {
     let documents = documents("large");
     let index = Lexical::build(&documents);
@@ -205,22 +207,9 @@ fn required_words_are_in_every_hit() {
 }
 
 #[test]
-fn several_queries_share_the_answer() {
+fn options_filter_and_hint() {
     let documents = documents("large");
     let index = Lexical::build(&documents);
-    let hits = index.search_many(&["github create issue", "slack create reminder", "qqqq"], 4);
-    let names: Vec<&str> = hits.iter().map(|hit| documents[hit.index].name.as_str()).collect();
-    assert_eq!(names[..2], ["mcp__github__create_issue", "mcp__slack__create_reminder"]);
-    assert_eq!(names.len(), 4);
-}
-
-#[test]
-fn options_page_filter_and_hint() {
-    let documents = documents("large");
-    let index = Lexical::build(&documents);
-    let all = index.search("create issue", 10);
-    let second = index.search_with("create issue", &Options { limit: 5, offset: 5, ..Options::default() });
-    assert_eq!(second, all[5..]);
     let keep = |at: usize| documents[at].server == "linear";
     let kept = index.search_with("create issue", &Options { keep: Some(&keep), ..Options::default() });
     assert!(!kept.is_empty() && kept.iter().all(|hit| keep(hit.index)));
@@ -228,17 +217,6 @@ fn options_page_filter_and_hint() {
     assert_eq!(documents[hinted[0].index].name, "mcp__jira__create_issue");
     let anyway = Options { answerable_only: false, ..Options::default() };
     assert!(!index.search_with("zzzz issue", &anyway).is_empty());
-}
-
-#[test]
-fn a_request_of_several_steps_finds_a_tool_for_each() {
-    let documents = documents("large");
-    let query = "Find the email in gmail that mentions the contract, then create a slack reminder about it";
-    let got = names(&Lexical::build(&documents), &documents, query);
-    assert!(
-        ["mcp__gmail__search_emails", "mcp__slack__create_reminder"].iter().all(|name| got.contains(name)),
-        "{got:?}"
-    );
 }
 
 // Repairs and replacements.

@@ -3,7 +3,7 @@
 //! One vocabulary serves all indexes of a shelf and only grows, so it may know words that the documents of one index do
 //! not hold. Whoever asks for an index looks at what the term is worth there, never at whether the vocabulary has it.
 
-use std::{borrow::Cow, collections::HashMap, fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -13,6 +13,10 @@ use super::{super::dense::Table, stop::STOP_WORDS};
 pub(super) type WordId = u32;
 /// What is indexed: all word forms with one stem.
 pub(super) type TermId = u32;
+
+/// A map that is looked into for every word of every tool. Its hashes are seeded anew in each map, and cost less than
+/// those of the standard library (decision 7).
+pub(super) type WordMap<K, V> = std::collections::HashMap<K, V, foldhash::fast::RandomState>;
 
 /// Stands for "a stop word" where a term is expected.
 pub(super) const STOP: TermId = TermId::MAX;
@@ -28,11 +32,11 @@ pub(super) struct Word {
 
 /// Word forms and terms, both interned.
 pub(super) struct Vocabulary {
-    ids: HashMap<Arc<str>, WordId>,
+    ids: WordMap<Arc<str>, WordId>,
     /// By id. The stop words come first.
     words: Vec<Word>,
     tokens: Vec<u16>,
-    terms: HashMap<Arc<str>, TermId>,
+    terms: WordMap<Arc<str>, TermId>,
     term_texts: Vec<Arc<str>>,
     stemmer: Stemmer,
     table: Option<&'static Table>,
@@ -57,10 +61,10 @@ impl Vocabulary {
     /// `table` cuts words into the tokens that have vectors.
     pub(super) fn new(table: Option<&'static Table>) -> Self {
         let mut vocabulary = Self {
-            ids: HashMap::new(),
+            ids: WordMap::default(),
             words: Vec::new(),
             tokens: Vec::new(),
-            terms: HashMap::new(),
+            terms: WordMap::default(),
             term_texts: Vec::new(),
             stemmer: Stemmer::create(Algorithm::English),
             table,
@@ -71,7 +75,8 @@ impl Vocabulary {
         vocabulary
     }
 
-    fn push(&mut self, text: Arc<str>, term: TermId, tokens: &[u16]) {
+    /// Adds a word that is not there yet.
+    pub(super) fn push(&mut self, text: Arc<str>, term: TermId, tokens: &[u16]) {
         let start = self.tokens.len() as u32;
         self.tokens.extend_from_slice(tokens);
         self.ids.insert(Arc::clone(&text), self.words.len() as u32);
@@ -154,6 +159,11 @@ impl Vocabulary {
 
     pub(super) fn term_text(&self, term: TermId) -> &str {
         &self.term_texts[term as usize]
+    }
+
+    /// The stems from number `from` on.
+    pub(super) fn terms_from(&self, from: usize) -> &[Arc<str>] {
+        &self.term_texts[from..]
     }
 
     pub(super) fn word_count(&self) -> usize {

@@ -4,9 +4,13 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use crate::{
+    bridge::Card,
     evaluate::{LabelledQuery, LabelledTools, Scores},
-    search::{Index, Options, Ranker, RankerKind},
+    find::{Ask, find},
+    search::{Index, Options, RankerKind},
 };
 
 fn read(name: &str) -> String {
@@ -24,9 +28,14 @@ fn labelled() -> (LabelledTools, Vec<LabelledQuery>) {
 fn shares(kind: RankerKind) -> BTreeMap<String, f64> {
     let (tools, queries) = labelled();
     let index = Index::build(kind, tools.documents());
+    let documents = tools.documents().iter();
+    let cards: Vec<Card<'_>> = documents
+        .map(|tool| Card { name: &tool.name, server: &tool.server, definition: &Value::Null, tool: None })
+        .collect();
     let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
     for query in &queries {
-        let ranked: Vec<usize> = index.search(&query.text, 5).iter().map(|hit| hit.index).collect();
+        let answer = find(cards.as_slice(), &index, &query.text, &Ask::default());
+        let ranked: Vec<usize> = answer.hits.iter().map(|hit| hit.index).collect();
         let value = match Scores::of(query, &ranked) {
             Scores::Answerable(values) => values[4],
             Scores::Absent { junk } => f64::from(u8::from(junk)),

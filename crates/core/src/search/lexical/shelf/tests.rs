@@ -164,10 +164,35 @@ fn a_known_document_is_not_read_again_and_one_that_is_gone_is_forgotten() {
     };
     let corpus = Corpus { len: 1, key: &key, document: &document };
     let index = Index::build_from(RankerKind::Lexical, &shelf, &corpus);
-    let other = Index::build_from(RankerKind::default(), &shelf, &corpus);
+    let other = Index::build_from(RankerKind::Lexical, &shelf, &corpus);
     assert_eq!(reads.load(std::sync::atomic::Ordering::Relaxed), 1);
     assert_eq!((index.search("issue", 5).len(), other.search("issue", 5).len()), (1, 1));
     drop((index, other));
+    // The last index stays for the next one to be made from; what that lacks is forgotten.
+    Index::build_from(RankerKind::Lexical, &shelf, &corpus);
+    assert_eq!(reads.load(std::sync::atomic::Ordering::Relaxed), 1);
+    let none = Corpus { len: 0, ..corpus };
+    Index::build_from(RankerKind::Lexical, &shelf, &none);
     Index::build_from(RankerKind::Lexical, &shelf, &corpus);
     assert_eq!(reads.load(std::sync::atomic::Ordering::Relaxed), 2);
+}
+
+#[test]
+fn documents_of_one_name_go_by_position_in_an_updated_index_too() {
+    let named = |description: &str| Document {
+        name: "same".to_owned(),
+        server: "server".to_owned(),
+        description: description.to_owned(),
+        ..Document::default()
+    };
+    let mut documents = vec![named("create issue"), named("create issues"), named("creates an issue")];
+    documents.extend(self::documents(&[vec![("send mail".to_owned(), "mail".to_owned(), "list".to_owned()); 4]]));
+    let shelf = Shelf::new(1);
+    build(&shelf, RankerKind::Lexical, &documents);
+    documents.swap(0, 2);
+    documents.swap(1, 4);
+    let hits = |index: Index| index.search("create issue", 10);
+    let updated = hits(build(&shelf, RankerKind::Lexical, &documents));
+    assert_eq!(updated.len(), 3);
+    assert_eq!(updated, hits(Index::build(RankerKind::Lexical, &documents)));
 }
