@@ -1,5 +1,7 @@
 //! The hub: sources publish what they have, readers take the current snapshot.
 
+mod feed;
+mod registry;
 mod scoped;
 
 use std::{
@@ -17,9 +19,15 @@ use toolcrib_core::{
     schema::{self, SchemaLimits},
 };
 
-use self::scoped::{ByScope, Scoped, ScopedCatalogs};
 pub use self::scoped::{FactoryLimits, ScopedPublisher};
+use self::{
+    feed::Pace,
+    registry::{Registered, Registry, Said},
+    scoped::{ByScope, Scoped, ScopedCatalogs},
+};
 use crate::{authoring::ToolFactory, backend::Backend};
+
+pub(crate) use self::feed::{Fed, Feed};
 
 /// What local configuration says about a source.
 #[derive(Clone, Debug, Default)]
@@ -66,22 +74,14 @@ pub struct Hub {
 
 struct Inner {
     catalog: ArcSwap<Catalog>,
-    // Serialises publication; readers never take it.
-    registry: Mutex<BTreeMap<Source, Registered>>,
+    // Serialises publication; readers never take it, unless something waits to be taken in.
+    registry: Mutex<Registry>,
+    pace: Pace,
     wake: watch::Sender<u64>,
     limits: HubLimits,
     // Those of the registered sources that make their tools for whoever asks; mostly none.
     scoped: ArcSwap<Vec<Arc<Scoped>>>,
     by_scope: ScopedCatalogs,
-}
-
-struct Registered {
-    backend: Arc<dyn Backend>,
-    options: Arc<SourceOptions>,
-    // Distinguishes a source from its successor of the same name, so that a late publisher changes nothing.
-    epoch: u64,
-    // The same as the backend, where the tools are made for whoever asks.
-    scoped: Option<Arc<Scoped>>,
 }
 
 impl Hub {
@@ -90,7 +90,8 @@ impl Hub {
         Self {
             inner: Arc::new(Inner {
                 catalog: ArcSwap::from_pointee(Catalog::default()),
-                registry: Mutex::new(BTreeMap::new()),
+                registry: Mutex::default(),
+                pace: Pace::default(),
                 wake: watch::Sender::new(0),
                 limits,
                 scoped: ArcSwap::default(),
@@ -115,8 +116,10 @@ impl Hub {
         self.inner.by_scope.get(scope, &common, &scoped, &self.inner.limits)
     }
 
-    /// The current snapshot. Of sources that make their tools for whoever asks it has none.
+    /// The current snapshot, with everything that was registered or said by hand up to now. Of sources that make their
+    /// tools for whoever asks it has none.
     pub fn catalog(&self) -> Arc<Catalog> {
+        self.inner.settle();
         self.inner.catalog.load_full()
     }
 
@@ -130,10 +133,11 @@ impl Hub {
     pub fn register(&self, source: Source, options: SourceOptions, backend: Arc<dyn Backend>) -> Publisher {
         let mut registry = self.inner.registry.lock();
         let publisher = self.enter(&mut registry, source.clone(), options, backend);
-        let options = registry.get(&source).map(|registered| registered.options.clone()).unwrap_or_default();
+        let options = registry.sources.get(&source).map(|registered| registered.options.clone()).unwrap_or_default();
+        let said = registry.said(&source);
         let entry = match self.inner.catalog.load().sources().get(&source) {
             Some(old) => {
-                let mut entry = restate(old, &options);
+                let mut entry = restate(old, &options, said.as_ref());
                 entry.state = SourceState::Starting;
                 entry.stale = true;
                 entry
@@ -153,8 +157,11 @@ impl Hub {
         state: SourceState,
         items: Vec<Value>,
     ) -> Publisher {
-        let entry = build_entry(&source, &options, &self.inner.limits, state, items, None, false);
+        let mut entry = build_entry(&source, &options, None, &self.inner.limits, state, items, None, false);
         let mut registry = self.inner.registry.lock();
+        if let Some(said) = registry.said(&source) {
+            entry = restate(&entry, &options, Some(&said));
+        }
         let publisher = self.enter(&mut registry, source.clone(), options, backend);
         self.inner.swap(source, Some(Arc::new(entry)));
         publisher
@@ -172,7 +179,7 @@ impl Hub {
         let entry = SourceEntry::new(SourceState::Ready, Vec::new(), Vec::new()).with_summary(summary(&options));
         let mut registry = self.inner.registry.lock();
         self.enter(&mut registry, source.clone(), options, Arc::new(ByScope(scoped.clone())));
-        if let Some(registered) = registry.get_mut(&source) {
+        if let Some(registered) = registry.sources.get_mut(&source) {
             registered.scoped = Some(scoped.clone());
         }
         self.inner.list_scoped(&registry);
@@ -182,14 +189,14 @@ impl Hub {
 
     fn enter(
         &self,
-        registry: &mut BTreeMap<Source, Registered>,
+        registry: &mut Registry,
         source: Source,
         options: SourceOptions,
         backend: Arc<dyn Backend>,
     ) -> Publisher {
         let epoch = self.inner.catalog.load().generation() + 1;
-        let before =
-            registry.insert(source.clone(), Registered { backend, options: Arc::new(options), epoch, scoped: None });
+        let registered = Registered { backend, options: Arc::new(options), epoch, feed: None, scoped: None };
+        let before = registry.sources.insert(source.clone(), registered);
         if before.is_some_and(|before| before.scoped.is_some()) {
             self.inner.list_scoped(registry);
         }
@@ -199,20 +206,23 @@ impl Hub {
     /// Changes what is said locally about a source that goes on running.
     pub fn reconfigure(&self, source: &Source, options: SourceOptions) {
         let mut registry = self.inner.registry.lock();
-        let Some(registered) = registry.get_mut(source) else { return };
+        let said = registry.said(source);
+        let published = registry.sources.get_mut(source).filter(|registered| registered.feed.is_none());
+        let Some(registered) = published else { return };
         registered.options = Arc::new(options);
         if let Some(scoped) = &registered.scoped {
             scoped.forget(&|_| true);
         }
         if let Some(old) = self.inner.catalog.load().sources().get(source) {
-            self.inner.swap(source.clone(), Some(Arc::new(restate(old, &registered.options))));
+            let entry = restate(old, &registered.options, said.as_ref());
+            self.inner.swap(source.clone(), Some(Arc::new(entry)));
         }
     }
 
     /// Removes a source and its tools.
     pub fn remove(&self, source: &Source) {
         let mut registry = self.inner.registry.lock();
-        if registry.remove(source).is_some() {
+        if registry.sources.remove(source).is_some() {
             self.inner.list_scoped(&registry);
             self.inner.swap(source.clone(), None);
         }
@@ -225,14 +235,14 @@ impl Hub {
 
     /// What runs the tools of a source.
     pub fn backend(&self, source: &Source) -> Option<Arc<dyn Backend>> {
-        self.inner.registry.lock().get(source).map(|registered| registered.backend.clone())
+        self.inner.registry.lock().sources.get(source).map(|registered| registered.backend.clone())
     }
 }
 
 impl Inner {
     // Called with the registry locked.
-    fn list_scoped(&self, registry: &BTreeMap<Source, Registered>) {
-        let scoped = registry.values().filter_map(|registered| registered.scoped.clone()).collect();
+    fn list_scoped(&self, registry: &Registry) {
+        let scoped = registry.sources.values().filter_map(|registered| registered.scoped.clone()).collect();
         self.scoped.store(Arc::new(scoped));
     }
 
@@ -262,14 +272,25 @@ impl Publisher {
     /// from a blocking-tolerant place when the list is long.
     pub fn tools(&self, state: SourceState, items: Vec<Value>, instructions: Option<String>, stale: bool) {
         let Some(hub) = self.hub.upgrade() else { return };
-        let options = match hub.registry.lock().get(&self.source) {
-            Some(registered) if registered.epoch == self.epoch => registered.options.clone(),
-            Some(_) | None => return,
+        let (options, said) = {
+            let registry = hub.registry.lock();
+            match registry.sources.get(&self.source) {
+                Some(registered) if registered.epoch == self.epoch => {
+                    (registered.options.clone(), registry.said(&self.source))
+                }
+                Some(_) | None => return,
+            }
         };
         // The slow part runs without the lock.
-        let entry = build_entry(&self.source, &options, &hub.limits, state, items, instructions, stale);
+        let source = &self.source;
+        let mut entry = build_entry(source, &options, said.as_ref(), &hub.limits, state, items, instructions, stale);
         let registry = hub.registry.lock();
-        if registry.get(&self.source).is_some_and(|registered| registered.epoch == self.epoch) {
+        if let Some(registered) = registry.sources.get(source).filter(|registered| registered.epoch == self.epoch) {
+            // What is said of the tools may have changed meanwhile.
+            let said_now = registry.said(source);
+            if !Arc::ptr_eq(&registered.options, &options) || !same(said.as_ref(), said_now.as_ref()) {
+                entry = restate(&entry, &registered.options, said_now.as_ref());
+            }
             let unchanged = hub.catalog.load().sources().get(&self.source).is_some_and(|old| {
                 old.hash() == entry.hash()
                     && old.state == entry.state
@@ -287,7 +308,7 @@ impl Publisher {
     pub fn state(&self, state: SourceState) {
         let Some(hub) = self.hub.upgrade() else { return };
         let registry = hub.registry.lock();
-        if registry.get(&self.source).is_none_or(|registered| registered.epoch != self.epoch) {
+        if registry.sources.get(&self.source).is_none_or(|registered| registered.epoch != self.epoch) {
             return;
         }
         let Some(old) = hub.catalog.load().sources().get(&self.source).cloned() else { return };
@@ -299,9 +320,11 @@ impl Publisher {
     }
 }
 
+#[expect(clippy::too_many_arguments, reason = "what makes an entry, asked for in two places")]
 fn build_entry(
     source: &Source,
     options: &SourceOptions,
+    said: Option<&Said>,
     limits: &HubLimits,
     state: SourceState,
     items: Vec<Value>,
@@ -310,16 +333,38 @@ fn build_entry(
 ) -> SourceEntry {
     let check = |value: &Value| schema::check(value, &limits.schema).map_err(|problem| problem.to_string());
     let (tools, quarantined) = ingest(source, items, &limits.ingest, limits.tools_per_source, &check);
-    let tools = tools.into_iter().map(|tool| Arc::new(marked(tool, options))).collect();
+    let tools = tools.into_iter().map(|tool| marked(&Arc::new(tool), options, said)).collect();
     let mut entry = SourceEntry::new(state, tools, quarantined).with_summary(summary(options));
     entry.instructions = instructions.map(|text| text.chars().take(8_000).collect::<String>().into());
     entry.stale = stale;
     entry
 }
 
-fn marked(tool: Tool, options: &SourceOptions) -> Tool {
-    let labels = options.tools.get(tool.name()).unwrap_or(&options.labels).clone();
-    tool.with_labels(labels).with_trusted_hints(options.trust_hints)
+/// Whether nothing was said of the tools since.
+fn same(a: Option<&Said>, b: Option<&Said>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// The tool with what is said of it; the same one if it has that already.
+fn marked(tool: &Arc<Tool>, options: &SourceOptions, said: Option<&Said>) -> Arc<Tool> {
+    let base = options.labels_of(tool.name());
+    let labels = said.and_then(|said| said.get(tool.name())).map_or_else(|| base.clone(), |said| said.over(base));
+    let trusted = options.trust_hints || matches!(tool.source(), Source::Builtin | Source::Plugin(_));
+    if tool.hints_trusted() == trusted {
+        return relabelled(tool, labels);
+    }
+    Arc::new(Tool::clone(tool).with_labels(labels).with_trusted_hints(options.trust_hints))
+}
+
+fn relabelled(tool: &Arc<Tool>, labels: Arc<Labels>) -> Arc<Tool> {
+    if Arc::ptr_eq(tool.labels(), &labels) || **tool.labels() == *labels {
+        return tool.clone();
+    }
+    Arc::new(Tool::clone(tool).with_labels(labels))
 }
 
 fn summary(options: &SourceOptions) -> Option<Arc<str>> {
@@ -327,8 +372,8 @@ fn summary(options: &SourceOptions) -> Option<Arc<str>> {
 }
 
 /// The same entry under other options.
-fn restate(old: &SourceEntry, options: &SourceOptions) -> SourceEntry {
-    let tools = old.tools.iter().map(|tool| Arc::new(marked(Tool::clone(tool), options))).collect();
+fn restate(old: &SourceEntry, options: &SourceOptions, said: Option<&Said>) -> SourceEntry {
+    let tools = old.tools.iter().map(|tool| marked(tool, options, said)).collect();
     let mut entry = SourceEntry::new(old.state.clone(), tools, old.quarantined.to_vec()).with_summary(summary(options));
     entry.instructions.clone_from(&old.instructions);
     entry.stale = old.stale;

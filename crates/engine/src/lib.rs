@@ -18,6 +18,7 @@ mod index_cache;
 pub mod intercept;
 pub mod journal;
 mod lookup;
+pub mod manager;
 pub mod pending;
 pub mod permission;
 mod provider_turn;

@@ -29,9 +29,10 @@ pub use turns::AskedCalls;
 use self::{
     waiters::Waiters,
     wire::{
-        Answered, ApprovalsQuery, Assemble, Assembled, AuditQuery, Breakers, Call, Cancelled, Deliveries, Describe,
-        Described, Ended, Explain, Explained, Found, Grants, Health, PendingList, Records, Requests, Reset, ResetDone,
-        Resumed, Revoked, ScopeWish, Search, Stats, Tools, Turn, Verdict,
+        Answered, ApprovalsQuery, Assemble, Assembled, AuditQuery, Breakers, Call, Cancelled, CatalogPage,
+        CatalogQuery, Deliveries, Describe, Described, Ended, Explain, Explained, Found, Grants, Health, PendingList,
+        Records, Relabel, Relabelled, Requests, Reset, ResetDone, Resumed, Revoked, ScopeWish, Search, Stats, Tools,
+        Turn, Verdict,
     },
 };
 use crate::settings::{GatewaySettings, KeyScopes};
@@ -82,6 +83,13 @@ pub trait ApiService: Send + Sync + 'static {
         off()
     }
     fn explain<'a>(&'a self, _: &'a ApiCaller, _: Explain) -> Answer<'a, Explained> {
+        off()
+    }
+    fn catalog<'a>(&'a self, _: &'a ApiCaller, _: CatalogQuery) -> Answer<'a, CatalogPage> {
+        off()
+    }
+    /// Of the tool with this identity.
+    fn relabel<'a>(&'a self, _: &'a ApiCaller, _: String, _: Relabel) -> Answer<'a, Relabelled> {
         off()
     }
     fn call<'a>(&'a self, caller: &'a ApiCaller, call: ApiCall) -> BoxFuture<'a, Ended>;

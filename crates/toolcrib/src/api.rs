@@ -2,6 +2,7 @@
 
 mod approvals;
 mod calls;
+mod catalog;
 mod conversation;
 mod explain;
 mod health;
@@ -91,6 +92,19 @@ impl ApiService for Api {
 
     fn explain<'a>(&'a self, caller: &'a ApiCaller, explain: wire::Explain) -> Answer<'a, wire::Explained> {
         Box::pin(explain::explain(self, caller, explain))
+    }
+
+    fn catalog<'a>(&'a self, caller: &'a ApiCaller, query: wire::CatalogQuery) -> Answer<'a, wire::CatalogPage> {
+        Box::pin(async move { catalog::list(self, caller, query) })
+    }
+
+    fn relabel<'a>(
+        &'a self,
+        caller: &'a ApiCaller,
+        id: String,
+        relabel: wire::Relabel,
+    ) -> Answer<'a, wire::Relabelled> {
+        Box::pin(catalog::relabel(self, caller, id, relabel))
     }
 
     fn call<'a>(&'a self, caller: &'a ApiCaller, call: ApiCall) -> BoxFuture<'a, wire::Ended> {

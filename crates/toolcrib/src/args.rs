@@ -1,4 +1,6 @@
-//! The command line, as typed. Every command, flag and help text is in this file.
+//! The command line, as typed. Every command, flag and help text is in this file and those below it.
+
+mod tools;
 
 use std::{
     ffi::OsString,
@@ -7,6 +9,8 @@ use std::{
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use toolcrib_core::search::RankerKind;
+
+pub(crate) use self::tools::{GroupBy, PermissionArg, SetArgs, SwitchArgs, ToolsAction, ToolsArgs};
 
 /// All your agents' tools behind one counter.
 ///
@@ -31,8 +35,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Serve all tools to MCP clients.
     Serve(ServeArgs),
-    /// List the tools in effect.
-    Tools(LookArgs),
+    /// List the tools in effect; switch and label tools.
+    Tools(Box<ToolsArgs>),
     /// Show what tool_search would answer.
     Search(SearchArgs),
     /// Show what tool_describe would answer.

@@ -1,10 +1,12 @@
 //! What goes into the journal about people's answers, whichever way they come. The store writes it in one step with the
 //! answer, so that no grant is without it.
 
+use toolcrib_core::ToolId;
 use toolcrib_engine::{
     Engine,
     approval::{Answer, ApprovalRequest, Grant, Reach},
     journal::{JournalRecord, Kind},
+    manager::Adjustment,
 };
 
 use crate::callers::now_ms;
@@ -37,6 +39,23 @@ pub(crate) fn revoked(grant: &Grant, by: &str) -> JournalRecord {
     record.definition = Some(grant.definition.clone());
     record.authority = Some(by.to_owned());
     record.detail = Some(format!("grant {} of request {}: revoked", grant.id, grant.request));
+    record
+}
+
+/// Something else is said of a tool from now on.
+pub(crate) fn adjusted(tool: &ToolId, said: &Adjustment, by: &str) -> JournalRecord {
+    let mut record = JournalRecord::new(Kind::Adjusted, now_ms(), TERMINAL);
+    record.tool = Some(tool.to_string());
+    record.authority = Some(by.to_owned());
+    record.detail = Some(said.summary().chars().take(2_000).collect());
+    record
+}
+
+/// That was recorded, but did not happen.
+pub(crate) fn not_adjusted(record: &JournalRecord, why: &str) -> JournalRecord {
+    let mut record = record.after(Kind::Adjusted, now_ms());
+    record.detail = Some("not done: what was said before holds".to_owned());
+    record.reason = Some(why.chars().take(500).collect());
     record
 }
 

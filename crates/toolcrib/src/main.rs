@@ -10,6 +10,7 @@ mod evidence;
 mod exit;
 mod files;
 mod index_file;
+mod labels;
 mod payloads;
 mod print;
 mod prompt;
@@ -75,7 +76,7 @@ fn main() -> ExitCode {
 async fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Serve(args) => Box::pin(commands::serve::run(args)).await,
-        Command::Tools(args) => Box::pin(commands::tools::run(args)).await,
+        Command::Tools(args) => Box::pin(commands::tools::run(*args)).await,
         Command::Search(args) => Box::pin(commands::search::run(args)).await,
         Command::Show(args) => Box::pin(commands::show::run(args)).await,
         Command::Call(args) => Box::pin(commands::call::run(args)).await,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use toolcrib_config::{Config, Diagnostic, Loaded, Override, Process, Surroundings, changes, discover};
 use toolcrib_core::{
-    Scope, Source, SourceState,
+    Scope, Source, SourceState, ToolId,
     select::{FindingKind, Told},
     tokens::TokenCache,
 };
@@ -23,6 +23,7 @@ use toolcrib_engine::{
     approval::Approvals,
     damage::DamageReport,
     journal::Journal,
+    manager::{Manager, Patch},
     pending::{PendingSettings, PendingWork},
     results::ResultReader,
     stats::Statistics,
@@ -36,6 +37,7 @@ use crate::{
     callers::{self, Callers, Known},
     exit::Exit,
     index_file::IndexFile,
+    labels::{LabelError, Labelling},
     payloads, print,
     seal::Seal,
     settings, statics,
@@ -56,6 +58,8 @@ pub(crate) struct World {
     pub(crate) statistics: Arc<Statistics>,
     /// Token counts of definitions, by model family.
     pub(crate) counts: parking_lot::Mutex<TokenCache>,
+    /// What operators say of tools.
+    pub(crate) labelling: Labelling,
     /// What the stores said when they were opened.
     pub(crate) store: StoreReport,
     plan: Plan,
@@ -109,6 +113,14 @@ impl World {
         let (stores, store) = stores::open(&loaded.config);
         let statistics = Arc::new(Statistics::default());
         let hub = Hub::new(settings::hub(&loaded.config));
+        let manager = Manager::with_statistics(hub.clone(), statistics.clone());
+        let labelling = Labelling::new(manager, stores.entries.clone(), stores.journal.clone());
+        // Before anything is offered: what was switched off must not be seen for a moment.
+        if let Err(error) = labelling.read().await {
+            let text = format!("what operators said of tools cannot be read: {error}");
+            anyhow::ensure!(purpose == Purpose::Look, "{text}; mend the store");
+            print::note(format!("warning: {text}"));
+        }
         let mut builder = Engine::builder(hub.clone())
             .settings(engine_settings)
             .results(stores.results.clone())
@@ -159,13 +171,14 @@ impl World {
         }
         if let Some(approvals) = engine.approvals() {
             keep_fresh(approvals, pending.clone()).await;
+            labelling.follow();
         }
         let callers = Arc::new(Callers::new(scope.clone(), known));
         let running = Mutex::new(Running { loaded, upstreams });
         let seal = Seal::of(stores.values.as_ref()).await?;
         let counts = parking_lot::Mutex::new(TokenCache::new(payloads::COUNTS));
         let told = Mutex::default();
-        Ok(Self { engine, scope, callers, seal, statistics, counts, store, plan, stores, running, told })
+        Ok(Self { engine, scope, callers, seal, statistics, counts, labelling, store, plan, stores, running, told })
     }
 
     /// What the command's own scope sees.
@@ -181,6 +194,12 @@ impl World {
     /// Which rows of the store cannot be read.
     pub(crate) fn damage(&self) -> &dyn DamageReport {
         self.stores.damage.as_ref()
+    }
+
+    /// Says something else of tools, on the record where one is kept; which of them changed.
+    pub(crate) async fn label(&self, by: &str, patches: &[(ToolId, Patch)]) -> Result<Vec<ToolId>, LabelError> {
+        let on_record = self.running.lock().await.loaded.config.audit.enabled;
+        self.labelling.change(&self.engine, on_record, by, patches).await
     }
 
     /// The running servers.

@@ -16,7 +16,7 @@ use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, value::RawValue};
 use toolcrib_core::{Catalog, Scope, Source, SourceEntry, SourceState, Tool, ToolResult, schema::Violation};
 
-use super::{HubLimits, Inner, SourceOptions, build_entry, summary};
+use super::{HubLimits, Inner, SourceOptions, build_entry, registry::Said, restate, summary};
 use crate::{
     authoring::{FactoryError, ToolFactory, Toolbox},
     backend::{Backend, BoxFuture, Invocation, InvokeError},
@@ -78,6 +78,14 @@ struct Answer {
     entry: Arc<SourceEntry>,
     toolbox: Arc<Toolbox>,
     failed: Option<Instant>,
+}
+
+impl Answer {
+    fn label(&mut self, options: &SourceOptions, said: Option<&Said>) {
+        if !self.entry.tools.is_empty() {
+            self.entry = Arc::new(restate(&self.entry, options, said));
+        }
+    }
 }
 
 impl Scoped {
@@ -178,17 +186,23 @@ impl Scoped {
     }
 
     fn work(&self, scope: &Scope, token: u64, limits: &HubLimits) {
-        let options = self
-            .hub
-            .upgrade()
-            .and_then(|hub| hub.registry.lock().get(&self.source).map(|registered| registered.options.clone()));
+        let hub = self.hub.upgrade();
+        let options = hub
+            .as_ref()
+            .and_then(|hub| hub.registry.lock().sources.get(&self.source).map(|registered| registered.options.clone()));
         let options = options.unwrap_or_default();
         let answer = catch_unwind(AssertUnwindSafe(|| self.make(scope, &options, limits)));
-        let answer = answer.unwrap_or_else(|_| {
+        let mut answer = answer.unwrap_or_else(|_| {
             tracing::error!(source = %self.source, "the factory of a source's tools panicked");
             Self::failed(&FactoryError::new("the code that makes its tools failed"), &options)
         });
         self.at_work.fetch_sub(1, Ordering::AcqRel);
+        // What is said of the tools now; it does not change before the answer is there to be labelled anew.
+        let registry = hub.as_ref().map(|hub| hub.registry.lock());
+        if let Some(registry) = &registry {
+            let options = registry.sources.get(&self.source).map_or(options, |registered| registered.options.clone());
+            answer.label(&options, registry.said(&self.source).as_ref());
+        }
         let mut made = self.made.lock();
         let missed = match made.slots.get_mut(scope) {
             Some(slot) if slot.token == token => {
@@ -200,8 +214,9 @@ impl Scoped {
             _ => false,
         };
         drop(made);
+        drop(registry);
         self.done.notify_all();
-        if missed && let Some(hub) = self.hub.upgrade() {
+        if missed && let Some(hub) = hub {
             hub.wake.send_modify(|count| *count += 1);
         }
     }
@@ -250,7 +265,16 @@ impl Scoped {
         state: SourceState,
         items: Vec<Value>,
     ) -> Arc<SourceEntry> {
-        Arc::new(build_entry(&self.source, options, limits, state, items, None, false))
+        Arc::new(build_entry(&self.source, options, None, limits, state, items, None, false))
+    }
+
+    /// Says something else of the tools that were made.
+    pub(super) fn relabel(&self, options: &SourceOptions, said: Option<&Said>) {
+        for slot in self.made.lock().slots.values_mut() {
+            if let SlotState::Ready(answer) = &mut slot.state {
+                answer.label(options, said);
+            }
+        }
     }
 
     /// Forgets what was made for scopes that fit, and for agents that they started.

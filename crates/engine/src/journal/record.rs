@@ -31,6 +31,8 @@ pub enum Kind {
     Pruned,
     /// Tools were searched for; the detail holds the queries, masked, and the first tools that they found.
     Search,
+    /// Somebody says something else of a tool from now on: it is switched, labelled, or that is taken back.
+    Adjusted,
     /// Records are missing here: the store could not be written for longer than there was room to keep them.
     Gap,
 }
@@ -49,6 +51,7 @@ impl Kind {
             Self::Recovered => "recovered",
             Self::Pruned => "pruned",
             Self::Search => "search",
+            Self::Adjusted => "adjusted",
             Self::Gap => "gap",
         }
     }

@@ -11,6 +11,7 @@ mod intercept;
 mod journal;
 mod judged;
 mod kept_index;
+mod manager;
 mod path;
 mod pending;
 mod permission;

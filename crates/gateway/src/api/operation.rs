@@ -182,6 +182,7 @@ impl Operation {
 
     /// Takes what the path names, and a body that `read` reads.
     pub(super) fn part_and_body<B, A>(
+        (method, filter): (Method, MethodFilter),
         (path, part): (&'static str, &'static str),
         id: &'static str,
         summary: &'static str,
@@ -210,7 +211,7 @@ impl Operation {
                 Err(problem) => Problem::into_response(problem),
             }
         };
-        let operation = Self::new(Method::POST, path, id, summary, json::<A>(), on(MethodFilter::POST, handler));
+        let operation = Self::new(method, path, id, summary, json::<A>(), on(filter, handler));
         Self { part: Some(part), body: Some(body_schema), ..operation }
     }
 

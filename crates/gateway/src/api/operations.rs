@@ -15,7 +15,7 @@ use super::{
     operation::{Content, Operation, Who, answered, caller, schema},
     turns,
     waiters::MAX_WAITERS,
-    wire::{Deliveries, DeliveriesQuery, Event, Number, Object, Turn, TurnDone, Verdict, Word},
+    wire::{Deliveries, DeliveriesQuery, Event, Number, Object, Relabel, Turn, TurnDone, Verdict, Word},
 };
 use crate::{
     guard::{self, Principal},
@@ -30,6 +30,9 @@ pub(super) fn all() -> Vec<Operation> {
     all.extend(operating());
     all
 }
+
+const POST: (Method, MethodFilter) = (Method::POST, MethodFilter::POST);
+const PATCH: (Method, MethodFilter) = (Method::PATCH, MethodFilter::PATCH);
 
 const STORE: &[Code] = &[Code::SwitchedOff, Code::StoreUnavailable];
 const ANSWER: &[Code] =
@@ -81,6 +84,14 @@ fn looking() -> Vec<Operation> {
     let mut all = vec![health, document];
     all.extend([tools, search, describe].map(|one| one.needs(KeyScope::Read).problems(&[Code::ScopeRefused])));
     all.push(assemble.needs(KeyScope::Read).problems(&[Code::ScopeRefused, Code::NameTaken]));
+    let catalog = Operation::query(
+        "/v1/catalog",
+        "listCatalog",
+        "Tools of every kind, with where they come from and what is said of them. Operators see all of them, others those that \
+         they can call.",
+        |api: &dyn ApiService, caller, query| api.catalog(caller, query),
+    );
+    all.push(catalog.needs(KeyScope::Read).problems(&[Code::ScopeRefused]));
     all.push(explain.needs(KeyScope::Read).problems(&[Code::ScopeRefused, Code::UnknownTool]));
     all
 }
@@ -157,6 +168,7 @@ fn approving() -> Vec<Operation> {
         |api: &dyn ApiService, caller, query| api.approvals(caller, query),
     );
     let answer = Operation::part_and_body(
+        POST,
         ("/v1/approvals/{id}", "The request's handle."),
         "answerApproval",
         "A person's answer. Of several, the first counts.",
@@ -186,6 +198,7 @@ fn approving() -> Vec<Operation> {
 
 fn operating() -> Vec<Operation> {
     let resume = Operation::part_and_body(
+        POST,
         ("/v1/resume/{correlation}", "What the outside knows the suspended call by."),
         "resume",
         "What a suspended tool waits for: a text, a tool result, or any JSON value.",
@@ -194,6 +207,15 @@ fn operating() -> Vec<Operation> {
             intake::raw,
         ),
         |api: &dyn ApiService, caller, correlation, payload| api.resume(caller, correlation, payload),
+    );
+    let relabel = Operation::part_and_body(
+        PATCH,
+        ("/v1/catalog/{id}", "The tool's identity, percent-encoded."),
+        "relabelTool",
+        "Switches a tool on or off, or says something else of it, for everybody. Lists and rules of the policy stay as they \
+         are. Every process that shares the store follows.",
+        (schema::<Relabel>, |bytes| intake::json::<Object<Relabel>>(bytes).map(|relabel| relabel.0)),
+        |api: &dyn ApiService, caller, id, relabel| api.relabel(caller, id, relabel),
     );
     let audit =
         Operation::query("/v1/audit", "listRecords", "The record of calls.", |api: &dyn ApiService, caller, query| {
@@ -224,6 +246,7 @@ fn operating() -> Vec<Operation> {
             Code::SwitchedOff,
             Code::StoreUnavailable,
         ]),
+        relabel.needs(KeyScope::Operate).problems(&[Code::Unknown, Code::StoreUnavailable]),
         audit.needs(KeyScope::Operate).problems(&[Code::SwitchedOff, Code::StoreUnavailable]),
         stats.needs(KeyScope::Operate),
         breakers.needs(KeyScope::Operate),

@@ -6,6 +6,7 @@
 mod approvals;
 mod bounds;
 mod calls;
+mod catalog;
 mod conversation;
 mod explain;
 mod health;
@@ -23,6 +24,7 @@ pub use calls::{
     Batch, Call, CallOutcome, Ended, Event, MAX_BATCH, OutcomeWord, Outcomes, ProtocolError, RepairMade, Step,
     TimingsUs,
 };
+pub use catalog::{CatalogEntry, CatalogPage, CatalogQuery, Label, PermissionWord, Relabel, Relabelled};
 pub use conversation::{Conversation, InConversation, LeftOutTool, ListingForm, LoadedTool, ShownListing, ShownTurn};
 pub use explain::{Explain, Explained, Explanation};
 pub use health::{Health, RecordState, SourceHealth, Standing};

@@ -109,6 +109,7 @@ impl Journal {
             | Kind::Breaker
             | Kind::Pruned
             | Kind::Search
+            | Kind::Adjusted
             | Kind::Gap => {}
         }
         self.records.push_back(StoredRecord { seq, hash, record });

@@ -104,6 +104,7 @@ fn append_behind(
         | Kind::Breaker
         | Kind::Pruned
         | Kind::Search
+        | Kind::Adjusted
         | Kind::Gap => {}
     }
     Ok(())

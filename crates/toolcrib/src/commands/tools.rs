@@ -1,11 +1,19 @@
-//! `toolcrib tools`: the tools in effect.
+//! `toolcrib tools`: the tools in effect, and what is said of them by hand.
+
+mod groups;
+mod label;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_core::{Catalog, assemble::Standing};
 use toolcrib_engine::View;
 
-use crate::{args::LookArgs, exit::Exit, print, world::World};
+use crate::{
+    args::{LookArgs, ToolsAction, ToolsArgs},
+    exit::Exit,
+    print,
+    world::World,
+};
 
 #[derive(Serialize)]
 struct Row<'a> {
@@ -27,7 +35,17 @@ struct Report<'a> {
     tokens: toolcrib_core::assemble::TokenReport,
 }
 
-pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: ToolsArgs) -> anyhow::Result<Exit> {
+    match (args.action, args.group_by) {
+        (Some(ToolsAction::Enable(switch)), _) => label::switch(switch, true).await,
+        (Some(ToolsAction::Disable(switch)), _) => label::switch(switch, false).await,
+        (Some(ToolsAction::Set(set)), _) => label::set(set).await,
+        (None, Some(by)) => groups::run(args.look, by).await,
+        (None, None) => list(args.look).await,
+    }
+}
+
+async fn list(args: LookArgs) -> anyhow::Result<Exit> {
     let world = World::start(&args.sources).await?;
     world.wait_all(args.wait).await;
     let view = world.view()?;

@@ -6,6 +6,7 @@ mod command;
 mod damage;
 mod http;
 mod kept;
+mod labels;
 mod matrix;
 mod parked;
 mod path_rules;

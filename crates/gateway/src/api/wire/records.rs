@@ -71,7 +71,7 @@ pub struct Records {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// What it tells: `intent`, `outcome`, `late`, `asked`, `answered`, `grant`, `breaker`, `recovered`, `pruned`,
-    /// `search`, `gap`.
+    /// `search`, `adjusted`, `gap`.
     pub kind: String,
     /// When, milliseconds since the Unix epoch.
     pub at_ms: u64,
