@@ -23,6 +23,7 @@ fn run(config: &str, args: &[&str]) -> Ran {
         .current_dir(scratch.path())
         .env("TOOLCRIB_STORE", ":memory:")
         .env("XDG_CONFIG_HOME", scratch.path())
+        .env("HOME", scratch.path())
         .env_remove("TOOLCRIB_CONFIG")
         .output()
         .unwrap();
@@ -283,7 +284,7 @@ fn lint_judges_definitions_and_its_code_can_gate() {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("accepted.json");
     let file = file.to_str().unwrap();
-    check("", &with_catalog(&["lint", "--write-baseline", file]), 0, "", "are accepted from now on");
+    check("", &with_catalog(&["lint", "--write-baseline", file]), 0, "", "accepted from now on: ");
     check("", &with_catalog(&["lint", "--baseline", file, "--fail-on", "info"]), 0, "", "accepted by the baseline");
     check("", &["lint", "--baseline", file], 0, "", "of the baseline are gone");
     let ran = run("", &with_catalog(&["lint", "--json", "--target", "ollama", "--target", "gemini"]));
