@@ -243,7 +243,7 @@ fn what_is_wrong_with_an_element_of_a_list_is_said() {
         finds("[calls]\ntimeouts = [{ tool = 'x', ms = 500, tol = 1 }]", Severity::Warning, "did you mean tool?");
     assert_eq!(loaded.config.calls.timeouts.len(), 1);
     let text = "[calls]\ntimeouts = [{ tool = 'x', ms = 500, zzzzzzzz = 1 }]";
-    finds(text, Severity::Warning, "calls.timeouts[0].zzzzzzzz: unknown key, not used (known: ms, tool)");
+    finds(text, Severity::Warning, "calls.timeouts[0].zzzzzzzz: unknown key, not used (known: tool, ms)");
 }
 
 #[test]
