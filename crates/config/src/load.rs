@@ -180,6 +180,7 @@ fn build(mut tree: Map<String, Value>, reader: &mut Reader<'_>) -> Config {
     let mut config = Config {
         servers: std::collections::BTreeMap::new(),
         disclosure: reader.section("disclosure", take("disclosure"), Rule::Default),
+        categories: reader.section("categories", take("categories"), Rule::Default),
         search: reader.section("search", take("search"), Rule::Default),
         names: reader.section("names", take("names"), Rule::Default),
         payloads: reader.section("payloads", take("payloads"), Rule::Default),

@@ -12,6 +12,7 @@ mod parked;
 mod path_rules;
 mod policy;
 mod scene;
+mod seed_members;
 mod serve;
 mod tidy;
 mod tutorial;
