@@ -32,6 +32,8 @@ pub struct SourceOptions {
     pub tools: BTreeMap<String, Arc<Labels>>,
     /// Whether its behaviour hints are believed: only then may `readonly` let its tools through.
     pub trust_hints: bool,
+    /// Which generation of the source this is, where that is counted (plugins); 0 = not.
+    pub generation: u64,
 }
 
 /// Limits of the hub.
@@ -319,7 +321,7 @@ fn build_entry(
 
 fn marked(tool: Tool, options: &SourceOptions) -> Tool {
     let labels = options.tools.get(tool.name()).unwrap_or(&options.labels).clone();
-    tool.with_labels(labels).with_trusted_hints(options.trust_hints)
+    tool.with_labels(labels).with_trusted_hints(options.trust_hints).with_generation(options.generation)
 }
 
 fn summary(options: &SourceOptions) -> Option<Arc<str>> {

@@ -9,6 +9,7 @@ mod kept;
 mod matrix;
 mod parked;
 mod path_rules;
+mod plugins;
 mod policy;
 mod scene;
 mod serve;
