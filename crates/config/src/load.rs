@@ -16,6 +16,7 @@ use crate::{
 use section::{Reader, Rule, guards_the_door, typed};
 
 mod exclusive;
+mod plugins;
 mod section;
 mod server;
 
@@ -179,6 +180,7 @@ fn build(mut tree: Map<String, Value>, reader: &mut Reader<'_>) -> Config {
     let mut take = |key: &str| tree.shift_remove(key);
     let mut config = Config {
         servers: std::collections::BTreeMap::new(),
+        plugins: plugins::read(take("plugins"), reader),
         disclosure: reader.section("disclosure", take("disclosure"), Rule::Default),
         categories: reader.section("categories", take("categories"), Rule::Default),
         search: reader.section("search", take("search"), Rule::Default),

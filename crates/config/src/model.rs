@@ -10,6 +10,7 @@ mod limits;
 mod names;
 mod payloads;
 mod permissions;
+mod plugins;
 mod policy;
 mod search;
 mod server;
@@ -36,6 +37,7 @@ pub use permissions::{
     ApprovalsConfig, ConditionConfig, ConditionOp, EffectWord, HostsConfig, PermissionsConfig, RiskConfig, RiskWord,
     RoleConfig, RuleAction, RuleConfig, TrustLevel,
 };
+pub use plugins::{PluginConfig, PluginsConfig};
 pub use policy::{
     AgentConfig, AgentRole, CallerConfig, ListsConfig, ModelRuleConfig, PolicyConfig, ProfileConfig, SubAgentsConfig,
 };
@@ -51,6 +53,8 @@ use crate::Diagnostic;
 pub struct Config {
     /// MCP servers by name. `mcpServers` and `mcp_servers` are taken as well.
     pub servers: BTreeMap<String, ServerConfig>,
+    /// Plugins.
+    pub plugins: PluginsConfig,
     /// When tools are deferred behind the bridge, and how they are listed.
     pub disclosure: DisclosureConfig,
     /// Categories of tools that are loaded when a task needs them.
@@ -100,6 +104,7 @@ impl Config {
         for (name, server) in &mut self.servers {
             server.settle(&format!("servers.{name}"), findings);
         }
+        self.plugins.settle(findings);
         self.disclosure.settle(findings);
         self.categories.settle(findings);
         self.search.settle(findings);

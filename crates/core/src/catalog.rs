@@ -56,6 +56,7 @@ pub struct SourceEntry {
     hash: ContentHash,
     off: bool,
     optional: bool,
+    capabilities: bool,
 }
 
 impl SourceEntry {
@@ -72,6 +73,7 @@ impl SourceEntry {
             hash: ContentHash::of_hashes([]),
             off: false,
             optional: false,
+            capabilities: false,
         };
         entry.rehash();
         entry
@@ -89,6 +91,7 @@ impl SourceEntry {
         let text = |text: &str| ContentHash::of_bytes(text.as_bytes());
         self.off = self.tools.iter().any(|tool| tool.labels().is_off());
         self.optional = self.tools.iter().any(|tool| tool.labels().optional);
+        self.capabilities = self.tools.iter().any(|tool| !tool.labels().capabilities.is_empty());
         // Most tools of a source share their labels.
         let mut last: Option<(&Arc<Labels>, ContentHash)> = None;
         let tools: Vec<ContentHash> = self
@@ -100,7 +103,10 @@ impl SourceEntry {
                     _ => tool.labels().hash(),
                 };
                 last = Some((tool.labels(), labels));
-                [text(tool.name()), tool.hash(), ContentHash::of_bytes(&[u8::from(tool.hints_trusted())]), labels]
+                let mut local = [0; 9];
+                local[0] = u8::from(tool.hints_trusted());
+                local[1..].copy_from_slice(&tool.generation().to_le_bytes());
+                [text(tool.name()), tool.hash(), ContentHash::of_bytes(&local), labels]
             })
             .collect();
         let refused = self.quarantined.iter().map(|refused| text(&refused.name));
@@ -120,6 +126,11 @@ impl SourceEntry {
     /// Whether any of its tools is labelled optional.
     pub fn has_optional(&self) -> bool {
         self.optional
+    }
+
+    /// Whether any of its tools is labelled to need something of the client.
+    pub fn has_capabilities(&self) -> bool {
+        self.capabilities
     }
 
     /// Hash over the tools, their labels, what was refused and the summary; not over the state.

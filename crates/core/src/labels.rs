@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use crate::{ContentHash, permission::Action, shortlist::Condition};
+use crate::{ContentHash, permission::Action, select::Removal, shortlist::Condition};
 
 /// The namespace of tools that are in no other (oneringai §2.1).
 pub const DEFAULT_NAMESPACE: &str = "default";
@@ -31,6 +31,10 @@ pub struct Labels {
     /// What happens to calls of it where no list and no rule of the user's says otherwise. `Deny` also hides it and is
     /// not lifted by anything.
     pub permission: Option<Action>,
+    /// What a client must be able to do for it to be of use; hidden from others (openclaw case 17).
+    pub capabilities: Arc<[String]>,
+    /// Why it cannot be offered at the moment, whoever asks: something it needs is not there.
+    pub unavailable: Option<Arc<Removal>>,
     /// Where this is said, for explanations: a file and key, a command. Empty = the program that registered the tool.
     pub origin: Arc<str>,
 }
@@ -47,6 +51,8 @@ impl Default for Labels {
             always: false,
             optional: false,
             permission: None,
+            capabilities: Arc::from([]),
+            unavailable: None,
             origin: Arc::from(""),
         }
     }
@@ -66,15 +72,16 @@ impl Labels {
         self.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE)
     }
 
-    /// Whether the tool is offered to nobody: it is switched off, or every call of it is refused.
+    /// Whether the tool is offered to nobody: it is switched off, lacks something, or every call of it is refused.
     pub fn is_off(&self) -> bool {
-        !self.enabled || self.permission == Some(Action::Deny)
+        !self.enabled || self.unavailable.is_some() || self.permission == Some(Action::Deny)
     }
 
     /// Hash over everything here; of a condition that a program brings its name counts.
     pub fn hash(&self) -> ContentHash {
         let flags = [u8::from(self.enabled), u8::from(self.always), u8::from(self.optional)];
         let permission = self.permission.map_or("", Action::word);
+        let unavailable = self.unavailable.as_ref().map(|why| [&*why.rule, &why.origin, &why.fix].join("\u{1f}"));
         let conditions: Vec<String> = self.conditions.iter().map(ToString::to_string).collect();
         let texts = [
             self.namespace(),
@@ -83,6 +90,8 @@ impl Labels {
             &self.priority.to_string(),
             &conditions.join("\u{1f}"),
             permission,
+            &self.capabilities.join("\u{1f}"),
+            &unavailable.unwrap_or_default(),
             &self.origin,
         ];
         let hashes = texts.iter().map(|text| ContentHash::of_bytes(text.as_bytes()));

@@ -36,6 +36,7 @@ pub struct Tool {
     labels: Arc<Labels>,
     hints_trusted: bool,
     asks_always: bool,
+    generation: u64,
     chars: usize,
 }
 
@@ -54,6 +55,7 @@ impl Tool {
             labels: Labels::nothing(),
             hints_trusted,
             asks_always,
+            generation: 0,
             chars,
         }
     }
@@ -62,6 +64,13 @@ impl Tool {
     #[must_use]
     pub fn with_labels(mut self, labels: Arc<Labels>) -> Self {
         self.labels = labels;
+        self
+    }
+
+    /// The same tool of a numbered generation of its source.
+    #[must_use]
+    pub fn with_generation(mut self, generation: u64) -> Self {
+        self.generation = generation;
         self
     }
 
@@ -125,6 +134,11 @@ impl Tool {
     /// Hash over the whole canonical definition: approvals and pins are bound to it.
     pub fn hash(&self) -> ContentHash {
         self.hash
+    }
+
+    /// Which generation of its source the tool is of, where the source counts them: code of another one does not run it.
+    pub fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// Characters of the definition as compact JSON; what token estimates go by.

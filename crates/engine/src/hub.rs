@@ -40,6 +40,8 @@ pub struct SourceOptions {
     pub tools: BTreeMap<String, Arc<Labels>>,
     /// Whether its behaviour hints are believed: only then may `readonly` let its tools through.
     pub trust_hints: bool,
+    /// Which generation of the source this is, where that is counted (plugins); 0 = not.
+    pub generation: u64,
 }
 
 /// Limits of the hub.
@@ -354,10 +356,11 @@ fn marked(tool: &Arc<Tool>, options: &SourceOptions, said: Option<&Said>) -> Arc
     let base = options.labels_of(tool.name());
     let labels = said.and_then(|said| said.get(tool.name())).map_or_else(|| base.clone(), |said| said.over(base));
     let trusted = options.trust_hints || matches!(tool.source(), Source::Builtin | Source::Plugin(_));
-    if tool.hints_trusted() == trusted {
+    if tool.hints_trusted() == trusted && tool.generation() == options.generation {
         return relabelled(tool, labels);
     }
-    Arc::new(Tool::clone(tool).with_labels(labels).with_trusted_hints(options.trust_hints))
+    let tool = Tool::clone(tool).with_labels(labels).with_trusted_hints(options.trust_hints);
+    Arc::new(tool.with_generation(options.generation))
 }
 
 fn relabelled(tool: &Arc<Tool>, labels: Arc<Labels>) -> Arc<Tool> {

@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Lint(LintArgs),
     /// Check configuration, sources and store, and say what is wrong.
     Doctor(LookArgs),
+    /// See which plugins there are and how they stand; add, remove and check them.
+    Plugins(PluginsArgs),
     /// See what waits for a person's approval, and answer it.
     Approvals(ApprovalsArgs),
     /// Show what ran, export it, or check that the record is whole.
@@ -160,6 +162,51 @@ pub(crate) struct LookArgs {
     /// Print one JSON document.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `plugins`.
+#[derive(Debug, Args)]
+pub(crate) struct PluginsArgs {
+    /// What to do; without anything, plugins are listed.
+    #[command(subcommand)]
+    pub(crate) action: Option<PluginsAction>,
+    /// Configuration file; may be given several times, later ones win.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) config: Vec<PathBuf>,
+    /// Wait at most this many seconds for plugins to start.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, global = true)]
+    pub(crate) wait: u64,
+    /// Print one JSON document.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to do about plugins.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PluginsAction {
+    /// List them: how they run, how they stand, what is odd about them.
+    List,
+    /// Copy a folder with a plugin.toml to where plugins are.
+    Add {
+        /// The folder.
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+        /// Replace the plugin of that id.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Delete a plugin's folder from where plugins are.
+    Remove {
+        /// Its id.
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Start the plugin in a folder and hold what it offers against its manifest. Calls nothing.
+    Check {
+        /// The folder.
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+    },
 }
 
 /// When tools are deferred.

@@ -11,6 +11,7 @@ pub(crate) mod explain;
 pub(crate) mod import;
 pub(crate) mod learned;
 pub(crate) mod lint;
+pub(crate) mod plugins;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod show;

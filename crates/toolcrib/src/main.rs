@@ -12,6 +12,7 @@ mod files;
 mod index_file;
 mod labels;
 mod payloads;
+mod plugins;
 mod print;
 mod prompt;
 mod reload;
@@ -89,6 +90,7 @@ async fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Explain(args) => Box::pin(commands::explain::run(args)).await,
         Command::Lint(args) => Box::pin(commands::lint::run(args)).await,
         Command::Doctor(args) => Box::pin(commands::doctor::run(args)).await,
+        Command::Plugins(args) => Box::pin(commands::plugins::run(args)).await,
         Command::Approvals(args) => Box::pin(commands::approvals::run(args)).await,
         Command::Audit(args) => Box::pin(commands::audit::run(args)).await,
         Command::Stats(args) => Box::pin(commands::stats::run(args)).await,
@@ -108,7 +110,7 @@ fn start_logging(verbose: u8) {
     use tracing_subscriber::EnvFilter;
     let default = match verbose {
         0 => "warn",
-        1 => "warn,toolcrib=info,toolcrib_mcp=info,toolcrib_engine=info,toolcrib_gateway=info",
+        1 => "warn,toolcrib=info,toolcrib_mcp=info,toolcrib_engine=info,toolcrib_connect=info,toolcrib_gateway=info",
         _ => "debug",
     };
     let filter = EnvFilter::try_from_env("TOOLCRIB_LOG").unwrap_or_else(|_| EnvFilter::new(default));

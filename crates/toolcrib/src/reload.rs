@@ -1,6 +1,8 @@
-//! Hot reload: configuration files are watched, and on a change of their content the world is brought in line.
+//! Hot reload: configuration files and plugin folders are watched, and on a change of their content the world is brought
+//! in line.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -17,6 +19,8 @@ use crate::{
 
 /// After the last sign of a change; editors write in several steps.
 const QUIET: Duration = Duration::from_millis(300);
+/// Not waited for longer than this, quiet or not.
+const RESTLESS: Duration = Duration::from_secs(3);
 /// Look anyway this often: watching fails quietly on some file systems.
 const POLL: Duration = Duration::from_secs(30);
 
@@ -34,6 +38,7 @@ pub(crate) async fn watch(world: Arc<World>, flags: SourceArgs) {
         }
     }
     let mut hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()).ok();
+    let mut watched = BTreeSet::new();
     let mut seen = contents(&flags).await;
     // What changed between the start and now was seen by nobody; this does nothing if nothing did.
     if let Err(error) = world.reload().await {
@@ -41,14 +46,25 @@ pub(crate) async fn watch(world: Arc<World>, flags: SourceArgs) {
     }
     tell(&world);
     loop {
+        if let Some(watcher) = &mut watcher {
+            for folder in world.plugins.host.folders().await {
+                if !watched.contains(&folder) && watcher.watch(&folder, RecursiveMode::NonRecursive).is_ok() {
+                    watched.insert(folder);
+                }
+            }
+        }
         let forced = tokio::select! {
             _ = pokes.recv(), if watcher.is_some() => false,
             () = tokio::time::sleep(POLL) => false,
             Some(()) = async { match &mut hangup { Some(signal) => signal.recv().await, None => None } } => true,
         };
-        while tokio::time::timeout(QUIET, pokes.recv()).await.is_ok_and(|poke| poke.is_some()) {}
+        // Something may write into a watched folder all the time.
+        let latest = tokio::time::Instant::now() + RESTLESS;
+        while tokio::time::Instant::now() < latest
+            && tokio::time::timeout(QUIET, pokes.recv()).await.is_ok_and(|poke| poke.is_some())
+        {}
         let now = contents(&flags).await;
-        if now == seen && !forced {
+        if now == seen && !forced && !world.plugins.host.has_changed().await {
             continue;
         }
         seen = now;

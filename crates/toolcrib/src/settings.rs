@@ -144,7 +144,13 @@ pub(crate) fn upstream(name: &str, server: &ServerConfig, loaded: &Loaded) -> (U
         ..UpstreamSettings::new(name, transport)
     };
     let (labels, tools) = labels::of_server(name, server, loaded);
-    let options = SourceOptions { summary: server.description.clone(), trust_hints: server.trust_hints, labels, tools };
+    let options = SourceOptions {
+        summary: server.description.clone(),
+        trust_hints: server.trust_hints,
+        labels,
+        tools,
+        ..SourceOptions::default()
+    };
     (settings, options)
 }
 

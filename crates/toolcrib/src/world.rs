@@ -38,7 +38,9 @@ use crate::{
     exit::Exit,
     index_file::IndexFile,
     labels::{LabelError, Labelling},
-    payloads, print,
+    payloads,
+    plugins::{self, Plugins},
+    print,
     seal::Seal,
     settings, statics,
     stores::{self, StoreReport, Stores},
@@ -62,6 +64,8 @@ pub(crate) struct World {
     pub(crate) labelling: Labelling,
     /// What the stores said when they were opened.
     pub(crate) store: StoreReport,
+    /// Plugins.
+    pub(crate) plugins: Plugins,
     plan: Plan,
     stores: Stores,
     running: Mutex<Running>,
@@ -160,6 +164,8 @@ impl World {
         statics::publish(&hub, &flags.catalog)?;
         // An unknown profile is told before anything is started.
         engine.settings().assemble.policy.check(&scope)?;
+        let plugins = Plugins::new(&engine, settings::hub(&loaded.config), Vec::new());
+        plugins.apply(plugins::settings(&loaded)?, plugins::served(&scope, &loaded)?).await;
         let mut upstreams = BTreeMap::new();
         for (name, server) in loaded.config.servers.iter().filter(|(_, server)| server.is_enabled()) {
             upstreams.insert(name.clone(), spawn(name, &loaded, server, &hub, &stores));
@@ -178,7 +184,7 @@ impl World {
         let seal = Seal::of(stores.values.as_ref()).await?;
         let counts = parking_lot::Mutex::new(TokenCache::new(payloads::COUNTS));
         let told = Mutex::default();
-        Ok(Self { engine, scope, callers, seal, statistics, counts, labelling, store, plan, stores, running, told })
+        Ok(Self { engine, scope, callers, seal, statistics, counts, labelling, store, plugins, plan, stores, running, told })
     }
 
     /// What the command's own scope is served.
@@ -320,8 +326,12 @@ impl World {
         let engine_settings = settings::engine(&loaded, self.plan.default_trust, &mut findings)?;
         let known = Known::of(&loaded)?;
         engine_settings.assemble.policy.check(&self.scope)?;
+        let plugin_settings = plugins::settings(&loaded)?;
+        let scopes = plugins::served(&self.scope, &loaded)?;
         let change = changes(&running.loaded.config, &loaded.config);
         if change.is_empty() {
+            // Plugins have files of their own.
+            self.plugins.host.refresh().await;
             return Ok(());
         }
         let (old, new) = (&running.loaded.config, &loaded.config);
@@ -361,6 +371,7 @@ impl World {
         }
         self.engine.replace_settings(engine_settings);
         self.callers.replace(known);
+        self.plugins.apply(plugin_settings, scopes).await;
         if let Some(approvals) = self.engine.approvals() {
             approvals.replace_settings(settings::approvals(&loaded.config, self.store.kept));
         }
@@ -373,7 +384,7 @@ impl World {
     pub(crate) async fn stop(&self) {
         let upstreams = std::mem::take(&mut self.running.lock().await.upstreams);
         let all = upstreams.into_values().map(|upstream| async move { upstream.shutdown().await });
-        futures_util::future::join_all(all).await;
+        tokio::join!(futures_util::future::join_all(all), self.plugins.host.shutdown());
         if let Some(pending) = self.engine.pending() {
             pending.shutdown(LAST_WORDS).await;
         }

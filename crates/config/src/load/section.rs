@@ -29,6 +29,8 @@ pub(super) enum Rule {
     SwitchOff,
     /// Nobody approves a call of their own.
     FourEyes,
+    /// The whole section is off.
+    AllOff,
 }
 
 impl Rule {
@@ -42,6 +44,7 @@ impl Rule {
             Self::TrustNothing => "until this is mended every call needs an allow rule or an approval",
             Self::SwitchOff => "until this is mended the tools concerned are off",
             Self::FourEyes => "until this is mended nobody may approve a call of their own",
+            Self::AllOff => "until this is mended all of it is off",
         }
     }
 
@@ -69,6 +72,9 @@ impl Rule {
                     map.shift_remove("rules");
                 }
                 map.insert("trust".to_owned(), json!("none"));
+            }
+            Self::AllOff => {
+                map.insert("enabled".to_owned(), json!(false));
             }
             Self::SwitchOff => match (bad, inner) {
                 (Some(bad), Some(_)) if bad != "enabled" => {

@@ -7,6 +7,7 @@ mod clients;
 mod cost;
 mod hostile;
 mod layers;
+mod plugins;
 mod ranges;
 
 use std::{

@@ -1,7 +1,7 @@
 //! `run_command`: one program with its arguments, never a shell.
 //!
 //! The program leads a process group of its own, which is ended as a whole when the command is done, its time is up or
-//! nobody waits any more. With a guard ([`leash`]) it also ends when this process is killed, and on Linux so does a
+//! nobody waits any more. With a guard (`leash`) it also ends when this process is killed, and on Linux so does a
 //! descendant that left the group; without one, such a descendant goes on.
 
 use std::{
@@ -29,15 +29,12 @@ use super::{
     failure::Failure,
     settings::{CommandSettings, Commands},
 };
+use crate::leash::{Leash, guarded};
 
-mod leash;
 mod output;
 
-use leash::{Leash, guarded};
 use output::Kept;
 
-/// Time between asking a command to end and ending it.
-const GRACE: Duration = Duration::from_secs(1);
 /// Time for output still in the pipes after the command ended; a child left behind may hold them open for ever.
 const DRAIN: Duration = Duration::from_millis(250);
 /// Most arguments, and most bytes of them all.

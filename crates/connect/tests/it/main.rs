@@ -10,5 +10,6 @@ mod files;
 mod http_server;
 mod key_values;
 mod killed;
+mod plugins;
 mod stores;
 mod tools;

@@ -145,6 +145,7 @@ fn stand_in(rule: &MergeRule, members: &BTreeMap<String, Arc<Tool>>) -> Option<T
         // Each call is judged as one of the tool that it means.
         permission: None,
         origin: first.labels().origin.clone(),
+        ..Labels::default()
     };
     Some(tool.with_labels(Arc::new(labels)).with_trusted_hints(trusted))
 }

@@ -37,6 +37,8 @@ pub(crate) enum Kind {
         matcher: Matcher,
         condition: Condition,
     },
+    /// What tools say they need of clients, against what this one has.
+    Needs(BTreeSet<String>),
     Optional {
         named: Named,
         matcher: Matcher,
@@ -86,6 +88,8 @@ pub(crate) enum Why {
     UnlessAllowed(u32),
     NotAllowed,
     Conditional(u32),
+    /// Of what it needs, this.
+    Needs(u32),
     /// By the entry at this position; by its label if there is none.
     Optional(Option<u32>),
     Parent,
@@ -98,6 +102,7 @@ pub(crate) enum Entered<'g> {
     Open,
     Off,
     Filter(&'g ServerFilter),
+    Needs(&'g BTreeSet<String>),
     /// Every tool of this source is removed.
     Closed(Why),
     Denied(&'g [DeniedTools]),
@@ -133,6 +138,7 @@ impl Gate {
             },
             Kind::Denied(rules) => Entered::Denied(rules),
             Kind::Conditional { matcher, .. } => Entered::Named(matcher.enter(source), Why::Conditional),
+            Kind::Needs(has) => Entered::Needs(has),
             Kind::Optional { matcher, allowed, grants, .. } => {
                 Entered::Optional(matcher.enter(source), allowed.enter(source), grants)
             }
@@ -191,6 +197,15 @@ impl Gate {
                 };
                 Removal { rule, origin: named.origin.clone(), fix }
             }
+            (Kind::Needs(_), Why::Needs(index)) => {
+                let needs = &tool.labels().capabilities;
+                let name = needs.get(*index as usize).map_or("", String::as_str);
+                Removal {
+                    rule: format!("it needs the client capability '{name}'"),
+                    origin: origin(tool),
+                    fix: format!("use a client that has '{name}' (--capability {name})"),
+                }
+            }
             (Kind::Optional { named, .. }, Why::Optional(index)) => Removal {
                 rule: match index {
                     Some(index) => {
@@ -232,6 +247,11 @@ fn origin(tool: &Tool) -> String {
 
 fn off(tool: &Tool) -> Removal {
     let id = tool.id();
+    if let Some(unavailable) = &tool.labels().unavailable
+        && tool.labels().enabled
+    {
+        return Removal::clone(unavailable);
+    }
     let (rule, fix) = if tool.labels().enabled {
         ("its permission is deny", format!("give it another one: toolcrib tools set \"{id}\" --permission ask"))
     } else {
@@ -272,6 +292,10 @@ impl Entered<'_> {
             Self::Denied(rules) => {
                 let names = |rule: &DeniedTools| rule.pattern.names(tool, subject.exposed, groups);
                 (0..).zip(*rules).find(|(_, rule)| names(rule)).map(|(index, _)| Why::Denied(index))
+            }
+            Self::Needs(has) => {
+                let mut needs = (0..).zip(tool.labels().capabilities.iter());
+                needs.find(|(_, need)| !has.contains(*need)).map(|(index, _)| Why::Needs(index))
             }
             Self::Named(within, why) => within.first(subject).map(why),
             Self::Optional(within, allowed, grants) => {

@@ -361,6 +361,9 @@ impl Policy {
             let condition = Condition::Capability(name.clone());
             push("capability".into(), Kind::Conditional { named: named.clone(), matcher: restrict(named), condition });
         }
+        if catalog.sources().values().any(|entry| entry.has_capabilities()) {
+            push("capability".into(), Kind::Needs(scope.capabilities.clone()));
+        }
         let lists = self.lists(scope)?;
         if !self.optional.selectors.is_empty() || catalog.sources().values().any(|entry| entry.has_optional()) {
             let allowing = lists.iter().flat_map(|(_, lists)| lists.allow.selectors().iter().chain(&lists.also_allow));

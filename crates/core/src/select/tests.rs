@@ -617,6 +617,19 @@ fn labels_of_single_tools_take_them_away() {
     assert_eq!(removal.fix, "switch it on: toolcrib tools enable \"mcp:bridge/search\"");
     let (_, removal) = told(Labels { permission: Some(Action::Deny), ..Labels::default() }, &everything).unwrap();
     assert_eq!((&*removal.rule, &*removal.origin), ("its permission is deny", "the program that registered it"));
+    let lacking =
+        Removal { rule: "it needs a key".to_owned(), origin: "plugin.toml".to_owned(), fix: "set it".to_owned() };
+    let (stage, removal) =
+        told(Labels { unavailable: Some(Arc::new(lacking.clone())), ..Labels::default() }, &everything).unwrap();
+    assert_eq!((&*stage, removal), ("tool", lacking));
+    // 17: what needs something of the client.
+    let needing = Labels { capabilities: Arc::from(["maps".to_owned()]), ..Labels::default() };
+    let (stage, removal) = told(needing.clone(), &everything).unwrap();
+    assert_eq!((&*stage, &*removal.rule), ("capability", "it needs the client capability 'maps'"));
+    let has = Scope { capabilities: ["maps".to_owned()].into(), ..everybody() };
+    let catalog = labelled("mcp:bridge/search", &needing);
+    let selection = select(&catalog, &everything, &NameSettings::default(), &has).unwrap();
+    assert!(selection.removals.is_empty());
     // 2, 4: optional tools want to be named.
     let optional = || Labels { optional: true, ..Labels::default() };
     let (stage, removal) = told(optional(), &everything).unwrap();

@@ -4,6 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 
 use serde::Serialize;
 use serde_json::Value;
+use toolcrib_connect::plugins::{PluginReport, PluginState};
 use toolcrib_core::SourceState;
 use toolcrib_mcp::upstream::UpstreamReport;
 
@@ -19,6 +20,7 @@ struct Report {
     tools: usize,
     tokens: Value,
     servers: Vec<UpstreamReport>,
+    plugins: Vec<PluginReport>,
     findings: Vec<Finding>,
 }
 
@@ -114,6 +116,23 @@ pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
             format!("'{}' is not an address like 127.0.0.1:7332", loaded.config.gateway.listen),
         );
     }
+    let plugins = world.plugins.host.report().await;
+    for refused in &plugins.refused {
+        let about = refused.id.as_ref().map_or_else(|| "plugins".to_owned(), |id| format!("plugin:{id}"));
+        find("error", about, refused.reason.clone());
+    }
+    for text in &plugins.findings {
+        find("warning", "plugins".to_owned(), text.clone());
+    }
+    for plugin in &plugins.plugins {
+        let about = format!("plugin:{}", plugin.id);
+        if let PluginState::Unseen { reason } = &plugin.state {
+            find("note", about.clone(), format!("not started: {reason}"));
+        }
+        for text in &plugin.findings {
+            find("warning", about.clone(), text.clone());
+        }
+    }
     let upstreams = world.upstreams().await;
     let servers: Vec<UpstreamReport> = upstreams.values().map(|upstream| upstream.report()).collect();
     for server in servers.iter().filter(|server| server.stray_lines > 0) {
@@ -138,6 +157,7 @@ pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
         tools: view.set.tools().len(),
         tokens: serde_json::to_value(view.set.tokens)?,
         servers,
+        plugins: plugins.plugins,
         findings,
     };
     if args.json {
@@ -176,6 +196,21 @@ fn people(report: &Report) {
     if !rows.is_empty() {
         print::line("");
         print::table(&["SERVER", "STATE", "PROTOCOL", "TOOLS", "RESTARTS"], rows);
+    }
+    let rows = report.plugins.iter().map(|plugin| {
+        let tools = plugin.tools.len().to_string();
+        vec![
+            plugin.id.clone(),
+            plugin.state.word().to_owned(),
+            plugin.run.to_owned(),
+            tools,
+            plugin.vitals.restarts.to_string(),
+        ]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    if !rows.is_empty() {
+        print::line("");
+        print::table(&["PLUGIN", "STATE", "RUNS", "TOOLS", "RESTARTS"], rows);
     }
     if report.findings.is_empty() {
         print::line("\nNothing is wrong.");

@@ -104,10 +104,16 @@ fn breaker(config: &model::BreakerConfig) -> Option<BreakerPolicy> {
 }
 
 pub(super) fn limits(loaded: &Loaded) -> anyhow::Result<CallLimits> {
-    let Config { servers, results, limits, calls, audit, .. } = &loaded.config;
+    let Config { servers, plugins, results, limits, calls, audit, .. } = &loaded.config;
     let source_timeouts: BTreeMap<Source, Duration> = servers
         .iter()
         .filter_map(|(name, server)| Some((Source::Mcp(name.clone()), millis(server.call_timeout_ms?))))
+        .chain(
+            plugins
+                .settings
+                .iter()
+                .filter_map(|(id, plugin)| Some((Source::Plugin(id.clone()), millis(plugin.call_timeout_ms?)))),
+        )
         .collect();
     let mut tool_timeouts = Vec::new();
     for (index, timeout) in calls.timeouts.iter().enumerate() {
@@ -155,6 +161,18 @@ pub(super) fn results(config: &Config) -> anyhow::Result<(ResultSettings, Option
         }
         certain.extend(server.bearer.iter().map(|secret| secret.expose().to_owned()));
         all.extend(server.bearer.iter().chain(&server.inserted).map(|secret| secret.expose().to_owned()));
+    }
+    for plugin in config.plugins.settings.values() {
+        for (name, secret) in &plugin.env {
+            if names.is_secret_name(name) {
+                certain.push(secret.expose().to_owned());
+            }
+            all.push(secret.expose().to_owned());
+        }
+        for secret in plugin.auth.values() {
+            certain.push(secret.expose().to_owned());
+            all.push(secret.expose().to_owned());
+        }
     }
     let person = certain.clone();
     let redactor = match config.results.redact {

@@ -44,6 +44,7 @@ fn over(all: &Labels, said: &LabelConfig, origin: String) -> Labels {
         optional: said.optional.unwrap_or(all.optional),
         permission: said.permission.map(action).or(all.permission),
         origin: origin.into(),
+        ..all.clone()
     }
 }
 

@@ -10,6 +10,7 @@ mod labels;
 mod matrix;
 mod parked;
 mod path_rules;
+mod plugins;
 mod policy;
 mod scene;
 mod seed_members;

@@ -1,4 +1,4 @@
-//! What ends a running command with all it has started: its process group, or a guard.
+//! What ends a child (a command, a plugin) with all it has started: its process group, or a guard.
 //!
 //! A guard is `PROGRAM __guard FD GRACE_MS COMMAND ARGS…` in the place of `COMMAND ARGS…`: it gives the command a group of
 //! its own, hands its exit code on (128 + the signal, if one ended it), and ends the whole tree when the pipe `FD` ends,
@@ -7,6 +7,7 @@
 //! not ours to depend on, so the few lines that set the pipe up exist in both.
 
 use std::{
+    ffi::OsStr,
     io::{self, PipeReader, PipeWriter},
     os::fd::AsRawFd,
     path::Path,
@@ -19,10 +20,11 @@ use rustix::{
 };
 use tokio::process::{Child, Command};
 
-use super::GRACE;
+/// Time between asking everything to end and ending it.
+pub(crate) const GRACE: Duration = Duration::from_secs(1);
 
 /// Ends the command. Dropping it does the same, which is what happens when a call is cancelled.
-pub(super) enum Leash {
+pub(crate) enum Leash {
     /// The command leads this group; `None` once it has been ended.
     Group(Option<Pid>),
     /// A guard holds the command until this closes.
@@ -31,17 +33,17 @@ pub(super) enum Leash {
 
 impl Leash {
     /// The command's process group, for a command that was started as the leader of one.
-    pub(super) fn group(child: &Child) -> Self {
+    pub(crate) fn group(child: &Child) -> Self {
         Self::Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw))
     }
 
-    pub(super) fn is_guard(&self) -> bool {
+    pub(crate) fn is_guard(&self) -> bool {
         matches!(self, Self::Guard(_))
     }
 
     /// Asks everything to end, and gives the time after which [`Leash::end`] is due. A guard ends it by itself: it
     /// leaves when all is quiet.
-    pub(super) fn ask(&mut self) -> Duration {
+    pub(crate) fn ask(&mut self) -> Duration {
         match self {
             Self::Group(leader) => {
                 signal(*leader, Signal::TERM);
@@ -55,7 +57,7 @@ impl Leash {
     }
 
     /// Ends what is left. Done once for a group: later its number may belong to others.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         match self {
             Self::Group(leader) => signal(leader.take(), Signal::KILL),
             Self::Guard(gate) => *gate = None,
@@ -77,7 +79,7 @@ fn signal(leader: Option<Pid>, signal: Signal) {
 }
 
 /// A command line that starts `program` behind the guard `binary`. The reader must live until it has been started.
-pub(super) fn guarded(binary: &Path, program: &str) -> io::Result<(Command, PipeReader, Leash)> {
+pub(crate) fn guarded(binary: &Path, program: impl AsRef<OsStr>) -> io::Result<(Command, PipeReader, Leash)> {
     let (reader, gate) = io::pipe()?;
     // This end alone is inherited.
     rustix::io::fcntl_setfd(&reader, FdFlags::empty())?;

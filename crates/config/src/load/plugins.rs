@@ -1,0 +1,42 @@
+//! Plugins: what is handed to one that cannot be read switches that one off, anything else all of them.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{
+    entries,
+    section::{Reader, Rule, typed},
+};
+use crate::model::{PluginConfig, PluginsConfig};
+
+pub(super) fn read(value: Option<Value>, reader: &mut Reader<'_>) -> PluginsConfig {
+    let Some(mut value) = value else { return PluginsConfig::default() };
+    let settings = value.as_object_mut().and_then(|map| map.shift_remove("settings"));
+    let mut plugins: PluginsConfig = reader.section("plugins", Some(value), Rule::AllOff);
+    let folder = reader.folder("plugins.folders");
+    for path in plugins.folders.iter_mut().flatten() {
+        *path = place(path, &folder, reader).to_string_lossy().into_owned();
+    }
+    for (id, mut entry) in entries("plugins.settings", settings, reader) {
+        let key = format!("plugins.settings.{id}");
+        let read = reader.expand_all(&mut entry, &key).and_then(|()| typed::<PluginConfig>(&key, &entry));
+        match read {
+            Ok(plugin) => {
+                plugins.settings.insert(id, plugin);
+            }
+            Err(finding) => {
+                reader.findings.push(finding.hint("until this is mended the plugin is off"));
+                plugins.deny.push(id);
+            }
+        }
+    }
+    plugins
+}
+
+fn place(path: &str, folder: &Path, reader: &Reader<'_>) -> std::path::PathBuf {
+    match path.strip_prefix("~/").zip(reader.surroundings.variable("HOME")) {
+        Some((inner, home)) => Path::new(&home).join(inner),
+        None => folder.join(path),
+    }
+}
