@@ -16,7 +16,6 @@ use std::{collections::BTreeSet, sync::Arc};
 use toolcrib_core::{
     Scope, Tool, ToolId,
     categories::{Book, Category, CategoryId, Loaded, digest, with_everything},
-    select::SelectError,
 };
 
 pub(crate) use self::loads::Loads;
@@ -26,7 +25,11 @@ pub use self::{
     state::{LoadState, RestoreReport, Skipped, VERSION},
     tools::{CATALOG_TOOLS, TOOL_CATALOG_LOAD, TOOL_CATALOG_SEARCH, TOOL_CATALOG_UNLOAD, catalog_toolbox},
 };
-use crate::{call::CallRequest, engine::Engine, view::View};
+use crate::{
+    call::CallRequest,
+    engine::Engine,
+    view::{Unservable, View},
+};
 
 /// Something that can be loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -78,7 +81,7 @@ pub enum LoadError {
     Pinned(CategoryId),
     /// The scope cannot be served at all.
     #[error("{0}")]
-    Scope(#[from] SelectError),
+    Scope(#[from] Unservable),
 }
 
 fn one_of(known: &[String]) -> String {
@@ -158,7 +161,7 @@ impl Categories<'_> {
     }
 
     /// The view of the scope with what the conversation has loaded.
-    pub fn view(&self) -> Result<Arc<View>, SelectError> {
+    pub fn view(&self) -> Result<Arc<View>, Unservable> {
         let scope = Scope { loaded: Some(self.loaded()), ..self.scope.clone() };
         self.engine.view(&scope)
     }

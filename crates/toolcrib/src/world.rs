@@ -184,7 +184,21 @@ impl World {
         let seal = Seal::of(stores.values.as_ref()).await?;
         let counts = parking_lot::Mutex::new(TokenCache::new(payloads::COUNTS));
         let told = Mutex::default();
-        Ok(Self { engine, scope, callers, seal, statistics, counts, labelling, store, plugins, plan, stores, running, told })
+        Ok(Self {
+            engine,
+            scope,
+            callers,
+            seal,
+            statistics,
+            counts,
+            labelling,
+            store,
+            plugins,
+            plan,
+            stores,
+            running,
+            told,
+        })
     }
 
     /// What the command's own scope is served.

@@ -124,6 +124,8 @@ pub(super) fn succeed(old: &Labels, new: Labels, on: OnConflict) -> Labels {
         always: old.always || new.always,
         optional: old.optional || new.optional,
         permission,
+        capabilities: if new.capabilities.is_empty() { old.capabilities.clone() } else { new.capabilities },
+        unavailable: new.unavailable,
         origin: if new.origin.is_empty() { old.origin.clone() } else { new.origin },
     }
 }

@@ -162,7 +162,8 @@ impl Engine {
     /// # Errors
     /// If nothing can be shown to the scope.
     pub fn entries(&self, scope: &Scope, filter: &ViewFilter) -> Result<CatalogPage, SelectError> {
-        let view = self.view(scope)?;
+        // For whoever looks after tools: what is missing is to be seen as well.
+        let view = self.inspect(scope)?;
         let catalog = self.hub().catalog_for(scope);
         let settings = self.settings();
         let circuits: HashMap<Guarded, BreakerState> =
