@@ -5,7 +5,8 @@
     "$tools/venv/bin/python" tests/e2e/run.py --tools "$tools" --bin target/debug/toolcrib
 
 `--direct` tests the servers and this harness without toolcrib. `--only REGEX` runs the groups whose name matches:
-api, approvals, payloads, plugins, direct, through, commands, faults, and parts of them such as "through/http/modern" or "faults/garbage".
+api, approvals, categories, payloads, plugins, direct, through, commands, faults, and parts of them such as "through/http/modern" or
+"faults/garbage".
 """
 
 from __future__ import annotations
@@ -42,13 +43,14 @@ def arguments() -> argparse.Namespace:
 async def run(given: argparse.Namespace, report: Report) -> None:
     tools = Installed(given.tools.resolve())
     if not given.direct:
-        from toolcrib_e2e import api, approvals, payloads, plugins
+        from toolcrib_e2e import api, approvals, categories, payloads, plugins
 
         await payloads.run(report, tools, str(given.bin.resolve()))
         await approvals.run(report, tools, str(given.bin.resolve()))
         await api.run(report, tools, str(given.bin.resolve()))
+        await categories.run(report, tools, str(given.bin.resolve()))
         await plugins.run(report, tools, str(given.bin.resolve()))
-        if given.only and given.only.startswith(("approvals", "api", "payloads", "plugins")):
+        if given.only and given.only.startswith(("approvals", "api", "categories", "payloads", "plugins")):
             # The others need to know what the real servers answer; these do not.
             return
     website = Website()

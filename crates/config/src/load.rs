@@ -182,6 +182,7 @@ fn build(mut tree: Map<String, Value>, reader: &mut Reader<'_>) -> Config {
         servers: std::collections::BTreeMap::new(),
         plugins: plugins::read(take("plugins"), reader),
         disclosure: reader.section("disclosure", take("disclosure"), Rule::Default),
+        categories: reader.section("categories", take("categories"), Rule::Default),
         search: reader.section("search", take("search"), Rule::Default),
         names: reader.section("names", take("names"), Rule::Default),
         payloads: reader.section("payloads", take("payloads"), Rule::Default),

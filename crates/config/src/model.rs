@@ -2,6 +2,7 @@
 
 mod builtin;
 mod calls;
+mod categories;
 mod disclosure;
 mod gateway;
 mod label;
@@ -25,6 +26,7 @@ pub use builtin::{
 pub use calls::{
     AuditConfig, BreakerConfig, CallsConfig, ConcurrencyConfig, RateConfig, RatePer, RepeatConfig, TimeoutConfig,
 };
+pub use categories::{CategoriesConfig, CategoryConfig, UnloadedTools};
 pub use disclosure::{DisclosureConfig, Ranker};
 pub use gateway::{GatewayConfig, KeyScope, NamedKey, StoreConfig, SyncMode};
 pub use label::LabelConfig;
@@ -55,6 +57,8 @@ pub struct Config {
     pub plugins: PluginsConfig,
     /// When tools are deferred behind the bridge, and how they are listed.
     pub disclosure: DisclosureConfig,
+    /// Categories of tools that are loaded when a task needs them.
+    pub categories: CategoriesConfig,
     /// How searches learn.
     pub search: SearchConfig,
     /// How exposed names are formed.
@@ -102,6 +106,7 @@ impl Config {
         }
         self.plugins.settle(findings);
         self.disclosure.settle(findings);
+        self.categories.settle(findings);
         self.search.settle(findings);
         self.names.settle(findings);
         self.builtin.settle(findings);

@@ -285,6 +285,7 @@ pub fn assemble(catalog: &Catalog, scope: &Scope, settings: &AssembleSettings) -
         })
         .collect();
     let groups = &settings.policy.groups;
+    let book = settings.policy.categories.as_deref();
     let named = |list: &[Selector], tool: &Tool, name: &str| list.iter().any(|s| s.matches(tool, name, groups));
     let counter = settings.listing.counter;
     // A bridge only for a few built-in tools would cost more than it hides. Goes by the sources, not by their tools: a
@@ -296,8 +297,9 @@ pub fn assemble(catalog: &Catalog, scope: &Scope, settings: &AssembleSettings) -
         .zip(&assignment.tools)
         .zip(&summaries)
         .map(|(((name, _), tool), summary)| {
+            let loaded = || book.is_some_and(|book| book.is_loaded(tool, name, groups, scope.loaded.as_deref()));
             let direct = !named(&settings.defer, tool, name)
-                && (tool.always() || only_builtin || is_core(tool) || named(&settings.always, tool, name));
+                && (tool.always() || loaded() || only_builtin || is_core(tool) || named(&settings.always, tool, name));
             Entry {
                 name,
                 group: tool.source().group(),

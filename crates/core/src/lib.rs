@@ -8,6 +8,7 @@ pub mod assemble;
 pub mod breaker;
 pub mod bridge;
 pub mod catalog;
+pub mod categories;
 pub mod conversation;
 pub mod disclosure;
 mod elapsed;

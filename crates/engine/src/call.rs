@@ -42,8 +42,11 @@ use crate::{
 };
 
 /// Runs a call through all stages.
-pub(crate) async fn run(engine: &Engine, request: CallRequest) -> CallReport {
+pub(crate) async fn run(engine: &Engine, mut request: CallRequest) -> CallReport {
     let in_force = engine.in_force();
+    if in_force.book().is_some() {
+        request.scope = engine.in_session(request.scope, request.identity.session.as_deref());
+    }
     // What runs in the background is the same call still.
     let call_id = request.in_background.unwrap_or_else(|| engine.next_call_id());
     let mut state = Progressing::new(call_id, &request);
@@ -112,6 +115,9 @@ async fn stages(
         }
     };
     state.tool = Some(target.tool.clone());
+    if in_force.book().is_some() {
+        engine.note_used(request, &target.tool, &target.exposed);
+    }
     journal::promised(engine, request, &target)?;
     let (arguments, valid) = repair::repair(engine, &target, state)?;
     let arguments = if valid { arguments } else { validate::validate(engine, &target, arguments)? };

@@ -7,7 +7,7 @@ use std::{
     borrow::Cow,
     collections::HashMap,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -32,6 +32,7 @@ use crate::{
     admit::Admission,
     approval::{Approvals, Asked, Asker},
     call::{self, CallReply, CallReport, CallRequest},
+    categories::Loads,
     clock::now_ms,
     event::{Door, EventSink, Sinks},
     hub::Hub,
@@ -90,7 +91,19 @@ struct Inner {
     pending: Option<PendingWork>,
     learner: Option<Learner>,
     turns: Turns,
+    loads: Loads,
     next_call: AtomicU64,
+}
+
+/// An engine that is not kept alive, for what the engine itself holds on to.
+#[derive(Clone)]
+pub struct WeakEngine(Weak<Inner>);
+
+impl WeakEngine {
+    /// The engine, while there is one.
+    pub fn upgrade(&self) -> Option<Engine> {
+        self.0.upgrade().map(|inner| Engine { inner })
+    }
 }
 
 impl Engine {
@@ -133,8 +146,16 @@ impl Engine {
         self.inner.hub.touch();
     }
 
-    /// What a scope sees. The same catalog, scope and settings give the same view; it is computed once and shared.
+    /// The engine without keeping it alive.
+    pub fn downgrade(&self) -> WeakEngine {
+        WeakEngine(Arc::downgrade(&self.inner))
+    }
+
+    /// What a scope sees. The same catalog, scope and settings give the same view; it is computed once and shared. Where
+    /// categories are loaded, a scope that does not say what is loaded sees what those without a session have loaded
+    /// ([`Engine::in_session`]).
     pub fn view(&self, scope: &Scope) -> Result<Arc<View>, SelectError> {
+        let scope = &*self.settled(scope);
         // The epoch is read first: a reload in between then costs a rebuild, never a stale view.
         let epoch = self.inner.settings_epoch.load(Ordering::SeqCst);
         let in_force = self.inner.in_force.load();
@@ -155,6 +176,7 @@ impl Engine {
 
     /// Why a tool is shown, deferred, hidden or refused, by exposed name, identity or own name.
     pub fn explain(&self, scope: &Scope, name: &str) -> Result<Vec<Explanation>, SelectError> {
+        let scope = &*self.settled(scope);
         let view = self.view(scope)?;
         Ok(explain(&self.inner.hub.catalog_for(scope), &view.set, &self.settings().assemble, name))
     }
@@ -220,6 +242,7 @@ impl Engine {
         door: Door,
         arguments: &Value,
     ) -> Result<Result<Value, BridgeError>, SelectError> {
+        let scope = &self.in_session(scope.clone(), identity.session.as_deref());
         let view = self.view(scope)?;
         let principal = Principal::of(scope, identity);
         Ok(lookup::search_value(self, &view, arguments, scope, Some((&principal, door))).await)
@@ -285,6 +308,18 @@ impl Engine {
 
     pub(crate) fn in_force(&self) -> Arc<InForce> {
         self.inner.in_force.load_full()
+    }
+
+    pub(crate) fn loads(&self) -> &Loads {
+        &self.inner.loads
+    }
+
+    /// The scope with what is loaded, where that counts.
+    fn settled<'s>(&self, scope: &'s Scope) -> Cow<'s, Scope> {
+        if scope.loaded.is_some() || self.inner.in_force.load().book().is_none() {
+            return Cow::Borrowed(scope);
+        }
+        Cow::Owned(self.in_session(scope.clone(), None))
     }
 
     pub(crate) fn turns(&self) -> &Turns {

@@ -7,6 +7,7 @@ pub mod approval;
 pub mod authoring;
 pub mod backend;
 mod call;
+pub mod categories;
 mod clock;
 pub mod damage;
 mod engine;
@@ -32,7 +33,7 @@ mod view;
 
 pub use backend::{Backend, BoxFuture, CallContext, Invocation, InvokeError, Late, Progress, ProgressSink};
 pub use call::{CallReply, CallReport, CallRequest, Cause, Evidence, Timings};
-pub use engine::{Engine, EngineBuilder, Judgement};
+pub use engine::{Engine, EngineBuilder, Judgement, WeakEngine};
 pub use event::{CallEvent, Door, EventSink, LogSink, Outcome};
 pub use hub::{FactoryLimits, Hub, HubLimits, Publisher, ScopedPublisher, SourceOptions};
 pub use identity::{Identity, Principal};

@@ -1,18 +1,24 @@
-//! The built-in source: the tools of `connect`, the store tools, the reader of kept results, and questions to the user.
+//! The built-in source: the tools of `connect`, the store tools, the reader of kept results, questions to the user, and the
+//! catalog of categories.
 
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
-use serde_json::Value;
-use toolcrib_config::model::{BuiltinConfig, StoreName, StoresConfig};
+use serde_json::{Value, value::RawValue};
+use toolcrib_config::{
+    Config,
+    model::{BuiltinConfig, StoreName, StoresConfig},
+};
 use toolcrib_connect::{
     builtin::{BuiltinSettings, Builtins, CommandSettings, Commands, KeyValueSettings, Root},
     net::{EgressPolicy, HostRule},
     stores::{self, StoreSettings},
 };
-use toolcrib_core::{Source, SourceState, ToolResult};
+use toolcrib_core::{Labels, Scope, Source, SourceState, Tool, ToolResult, schema::Violation};
 use toolcrib_engine::{
-    Backend, BoxFuture, Hub, Invocation, InvokeError, SourceOptions,
+    Backend, BoxFuture, Engine, Hub, Invocation, InvokeError, SourceOptions,
+    authoring::Toolbox,
+    categories::{CATALOG_TOOLS, catalog_toolbox},
     pending::{USER_INPUT_TOOL, UserInput},
     results::{self, ResultReader},
     store_tools::{Quota, Router, STORE_TOOLS},
@@ -27,10 +33,13 @@ const PRIVATE_NETWORKS: [&str; 6] =
 /// Prepares the built-in tools. What comes back publishes them, in place of those published before; everything that can
 /// fail has happened by then.
 pub(crate) fn prepare(
-    config: &BuiltinConfig,
+    config: &Config,
     kept: &Stores,
     results: ResultReader,
+    engine: &Engine,
 ) -> anyhow::Result<impl FnOnce(&Hub) + use<>> {
+    let catalog = if config.categories.enabled { catalog_toolbox(engine)? } else { Toolbox::default() };
+    let config = &config.builtin;
     let builtins = Builtins::new(settings(config)?, kept.values.clone());
     let router = router(&config.stores, kept)?;
     let mut definitions = vec![results::definition()];
@@ -43,9 +52,14 @@ pub(crate) fn prepare(
             definitions.push(UserInput::definition());
         }
     }
-    let backend = Arc::new(Builtin { builtins, router, results, user_input: UserInput::new(Arc::new(Desk)) });
+    definitions.extend(catalog.definitions());
+    // What loads other tools is of no use where it has to be found first.
+    let always: Arc<Labels> = Arc::new(Labels { always: true, ..Labels::default() });
+    let tools = catalog.names().map(|name| (name.to_owned(), always.clone())).collect();
+    let options = SourceOptions { tools, ..SourceOptions::default() };
+    let backend = Arc::new(Builtin { builtins, router, results, catalog, user_input: UserInput::new(Arc::new(Desk)) });
     Ok(move |hub: &Hub| {
-        hub.replace(Source::Builtin, SourceOptions::default(), backend, SourceState::Ready, definitions);
+        hub.replace(Source::Builtin, options, backend, SourceState::Ready, definitions);
     })
 }
 
@@ -113,6 +127,7 @@ struct Builtin {
     router: Router,
     results: ResultReader,
     user_input: UserInput,
+    catalog: Toolbox,
 }
 
 impl Backend for Builtin {
@@ -129,6 +144,13 @@ impl Backend for Builtin {
         if STORE_TOOLS.contains(&invocation.tool.name()) {
             return self.router.invoke(invocation);
         }
+        if CATALOG_TOOLS.contains(&invocation.tool.name()) {
+            return self.catalog.invoke(invocation);
+        }
         self.builtins.invoke(invocation)
+    }
+
+    fn check(&self, tool: &Tool, arguments: &RawValue, scope: &Scope) -> Result<(), Violation> {
+        self.catalog.check(tool, arguments, scope)
     }
 }

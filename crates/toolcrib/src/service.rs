@@ -39,6 +39,11 @@ impl EngineService {
         self.callers.scope(caller.principal.as_deref(), caller.profile.as_deref())
     }
 
+    /// The same with what the conversation has loaded.
+    fn scope_now(&self, caller: &Caller) -> Scope {
+        self.engine.in_session(self.scope(caller), caller.session.as_deref())
+    }
+
     /// Takes the answer that a client brings with a call it sends again. Whether the call may run is then for the call
     /// path to see: the answer counts for the request it belongs to, and that only covers the call that was shown.
     async fn resume(&self, scope: &Scope, resumed: &Resumed) -> Option<ToolResult> {
@@ -98,7 +103,7 @@ impl EngineService {
 
 impl ToolService for EngineService {
     fn list(&self, caller: &Caller) -> ToolList {
-        match self.engine.view(&self.scope(caller)) {
+        match self.engine.view(&self.scope_now(caller)) {
             Ok(view) => ToolList { tools: view.rendered().clone(), hash: view.set.shown_hash.to_string() },
             Err(error) => {
                 // Nothing is the only safe answer to a scope that cannot be judged; calls say why.
@@ -163,7 +168,7 @@ impl ToolService for EngineService {
     }
 
     fn instructions(&self, caller: &Caller) -> Option<String> {
-        let scope = self.scope(caller);
+        let scope = self.scope_now(caller);
         let view = self.engine.view(&scope).ok()?;
         let mut text = if view.set.disclosure.active { INSTRUCTIONS.to_owned() } else { String::new() };
         let catalog = self.engine.hub().catalog_for(&scope);
@@ -175,6 +180,10 @@ impl ToolService for EngineService {
             let own: String = toolcrib_core::shape::sanitize_text(own).chars().take(MAX_RELAYED).collect();
             let break_ = if text.is_empty() { "" } else { "\n\n" };
             text.push_str(&format!("{break_}The server {} says of itself: {own}", source.group()));
+        }
+        if let Some(digest) = self.engine.categories(&scope, caller.session.as_deref()).digest() {
+            let break_ = if text.is_empty() { "" } else { "\n\n" };
+            text.push_str(&format!("{break_}{digest}"));
         }
         (!text.is_empty()).then_some(text)
     }

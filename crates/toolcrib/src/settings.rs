@@ -1,6 +1,7 @@
 //! From configuration to the settings of the engine, the servers and the gateway.
 
 mod calls;
+mod categories;
 mod labels;
 mod permissions;
 pub(crate) mod policy;
@@ -44,7 +45,8 @@ pub(crate) fn engine(
     let mut permissions = permissions::permissions(loaded, default_trust, groups.clone())?;
     let groups = groups.with_risks(permissions.risks.clone());
     permissions.groups = groups.clone();
-    let policy = policy::policy(loaded, groups.clone(), &permissions)?;
+    let mut policy = policy::policy(loaded, groups.clone(), &permissions)?;
+    policy.categories = categories::book(loaded)?;
     // What could only be told when a set is rendered is told now.
     payloads::Rendering::of(loaded, &groups)?;
     let (disclosure, problems) = disclosure::resolve(&config.disclosure.raw());

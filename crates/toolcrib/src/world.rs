@@ -148,7 +148,7 @@ impl World {
         }
         let engine = builder.build();
         let reader = reader(&stores, pending.as_ref());
-        builtins::prepare(&loaded.config.builtin, &stores, reader)?(&hub);
+        builtins::prepare(&loaded.config, &stores, reader, &engine)?(&hub);
         statics::publish(&hub, &flags.catalog)?;
         // An unknown profile is told before anything is started.
         engine.settings().assemble.policy.check(&scope)?;
@@ -292,10 +292,11 @@ impl World {
             self.plugins.host.refresh().await;
             return Ok(());
         }
-        let builtin = (loaded.config.builtin != running.loaded.config.builtin)
+        let (old, new) = (&running.loaded.config, &loaded.config);
+        let builtin = (new.builtin != old.builtin || new.categories.enabled != old.categories.enabled)
             .then(|| {
                 let reader = reader(&self.stores, self.engine.pending());
-                builtins::prepare(&loaded.config.builtin, &self.stores, reader)
+                builtins::prepare(&loaded.config, &self.stores, reader, &self.engine)
             })
             .transpose()?;
         // From here on nothing fails: either all of it is applied or none.

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     Catalog, Source,
+    categories::{self, Book},
     selector::{
         Groups, Selector,
         matcher::{Matcher, Side},
@@ -49,11 +50,13 @@ pub struct Policy {
     pub everyone: Layer,
     /// What holds for agents by name; `*` = those without an entry, and whoever names none.
     pub agents: BTreeMap<String, Layer>,
+    /// Categories of tools that are loaded when they are needed; `None` = there are none, and categories are only labels.
+    pub categories: Option<Arc<Book>>,
     stages: Vec<Arc<dyn Stage>>,
 }
 
 /// The stages in their order. Stages of the embedding program come last.
-pub const STAGES: [&str; 19] = [
+pub const STAGES: [&str; 20] = [
     "tool",
     "server",
     "plugin",
@@ -73,6 +76,7 @@ pub const STAGES: [&str; 19] = [
     "sub-agent",
     "coordinator",
     "run",
+    categories::STAGE,
 ];
 
 impl fmt::Debug for Policy {
@@ -109,6 +113,7 @@ impl Policy {
             profiles: built_in(),
             everyone: Layer::default(),
             agents: BTreeMap::new(),
+            categories: None,
             stages: Vec::new(),
         }
     }
@@ -140,6 +145,7 @@ impl Policy {
             caps,
             grants,
             required,
+            loaded,
             parent,
         } = a;
         let parents = match (parent, &b.parent) {
@@ -148,6 +154,7 @@ impl Policy {
             _ => false,
         };
         parents
+            && (self.categories.is_none() || *loaded == b.loaded)
             && (profile, context_length, agent, model) == (&b.profile, &b.context_length, &b.agent, &b.model)
             && (channel, sender, owner, sandbox, role) == (&b.channel, &b.sender, &b.owner, &b.sandbox, &b.role)
             && (capabilities, caps, grants, required) == (&b.capabilities, &b.caps, &b.grants, &b.required)
@@ -375,6 +382,9 @@ impl Policy {
             if !(lists.pass_all() || hands_on && stage == "coordinator") {
                 push(stage, Kind::Lists(Box::new(ReadyLists::new(lists.into_owned(), groups))));
             }
+        }
+        if let Some(book) = &self.categories {
+            push(categories::STAGE.into(), Kind::Custom(book.clone()));
         }
         for stage in &self.stages {
             push(Cow::Owned(stage.name().to_owned()), Kind::Custom(stage.clone()));

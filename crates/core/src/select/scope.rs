@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt, str::FromStr, sync::Arc};
 use serde::Serialize;
 
 use super::Allow;
-use crate::{ToolId, selector::Selector};
+use crate::{ToolId, categories::Loaded, selector::Selector};
 
 /// Who is asking. A child's scope can only shrink its parent's ([`Scope::child`]).
 ///
@@ -43,6 +43,9 @@ pub struct Scope {
     pub grants: BTreeSet<ToolId>,
     /// Tools that this run cannot do without.
     pub required: Vec<Selector>,
+    /// What the conversation has loaded of the categories of tools; `None` = what every conversation begins with. Counts only
+    /// where categories are configured.
+    pub loaded: Option<Arc<Loaded>>,
     /// The scope of the agent that started this one.
     pub parent: Option<Arc<Scope>>,
 }
@@ -178,6 +181,7 @@ impl Scope {
             sandbox: self.sandbox,
             capabilities: self.capabilities.clone(),
             grants: self.grants.clone(),
+            loaded: self.loaded.clone(),
             parent: Some(self.clone()),
             profile: None,
             role: None,

@@ -13,6 +13,12 @@ use super::Toolbox;
 pub trait ToolFactory: Send + Sync + 'static {
     /// The tools of this scope; an empty toolbox for none.
     fn tools(&self, scope: &Scope) -> Result<Toolbox, FactoryError>;
+
+    /// Whether the answer differs by what the conversation has loaded ([`Scope::loaded`]). If not, that is not told, and one
+    /// answer serves all conversations of a scope. Default: it does not.
+    fn goes_by_loaded(&self) -> bool {
+        false
+    }
 }
 
 /// A function as a factory.

@@ -9,6 +9,7 @@ use super::{Engine, InForce, Inner};
 use crate::{
     admit::Admission,
     approval::{Approvals, Asker},
+    categories::Loads,
     event::EventSink,
     hub::Hub,
     index_cache::{IndexCache, Indexer},
@@ -161,6 +162,7 @@ impl EngineBuilder {
                 pending: self.pending,
                 learner: self.learner,
                 turns: Turns::default(),
+                loads: Loads::default(),
                 next_call: AtomicU64::new(1),
             }),
         }

@@ -5,6 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use serde_json::{Value, value::RawValue};
 use toolcrib_core::{
     ToolResult,
+    categories::Book,
     redact::{MASK, Redactor},
 };
 
@@ -28,6 +29,11 @@ impl InForce {
         let built = || Redactor::builder().build().map(Arc::new).ok();
         let redactor = settings.redactor.clone().or_else(built);
         Self { settings: Arc::new(settings), chain, redactor }
+    }
+
+    /// The categories of tools, if they are loaded when they are needed.
+    pub(crate) fn book(&self) -> Option<&Arc<Book>> {
+        self.settings.assemble.policy.categories.as_ref()
     }
 
     /// A text fit for records. Without a redactor nothing is.

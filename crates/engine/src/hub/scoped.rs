@@ -114,6 +114,13 @@ impl Scoped {
     }
 
     fn answer(self: &Arc<Self>, scope: &Scope, limits: &HubLimits) -> Result<Answer, SourceState> {
+        let plain;
+        let scope = if scope.loaded.is_some() && !self.factory.goes_by_loaded() {
+            plain = Scope { loaded: None, ..scope.clone() };
+            &plain
+        } else {
+            scope
+        };
         let bounds = &limits.factories;
         let until = Instant::now() + bounds.patience;
         let mut made = self.made.lock();

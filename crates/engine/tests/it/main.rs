@@ -5,6 +5,7 @@ mod admit;
 mod approval;
 mod authoring;
 mod call_path;
+mod categories;
 mod faults;
 mod hub;
 mod intercept;

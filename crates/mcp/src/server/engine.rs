@@ -41,7 +41,8 @@ impl EngineTools {
 
 impl ToolService for EngineTools {
     fn list(&self, caller: &Caller) -> ToolList {
-        match self.engine.view(&(self.scope)(caller)) {
+        let scope = self.engine.in_session((self.scope)(caller), caller.session.as_deref());
+        match self.engine.view(&scope) {
             Ok(view) => ToolList { tools: view.rendered().clone(), hash: view.set.shown_hash.to_string() },
             Err(error) => {
                 // Nothing is the only safe answer to a scope that cannot be judged; calls say why.

@@ -12,6 +12,7 @@ mod path_rules;
 mod plugins;
 mod policy;
 mod scene;
+mod seed_members;
 mod serve;
 mod tidy;
 mod tutorial;

@@ -1,0 +1,45 @@
+//! The stage of selection that takes away what is not offered and, where it is to be hidden, what is not loaded.
+
+use super::{Book, CategoryId, Unloaded};
+use crate::{
+    Scope,
+    select::{Candidate, Removal, Stage},
+};
+
+/// The stage's name in traces.
+pub const STAGE: &str = "category";
+
+impl Stage for Book {
+    fn name(&self) -> &'static str {
+        STAGE
+    }
+
+    fn judge(&self, candidate: Candidate<'_>, scope: &Scope) -> Option<Removal> {
+        let Candidate { tool, exposed, groups } = candidate;
+        let owners = self.owners(tool, exposed, groups);
+        // Tools of no category are none of its business.
+        let first = owners.first()?;
+        let Some(offered) = owners.iter().find(|id| self.offers(id)) else {
+            return Some(self.not_offered(first));
+        };
+        if self.unloaded == Unloaded::Deferred || self.is_loaded(tool, exposed, groups, scope.loaded.as_deref()) {
+            return None;
+        }
+        Some(Removal {
+            rule: format!("its category \"{offered}\" is not loaded"),
+            origin: self.origin.clone(),
+            fix: format!("call tool_catalog_load with {{\"category\": \"{offered}\"}}, or add it to categories.pinned"),
+        })
+    }
+}
+
+impl Book {
+    fn not_offered(&self, id: &CategoryId) -> Removal {
+        let fix = match (id, &self.offered) {
+            (CategoryId::Connector(connector), _) => format!("add \"{connector}\" to categories.connectors"),
+            (_, super::Offered::Except(_)) => format!("take what matches \"{id}\" out of categories.except"),
+            _ => format!("add \"{id}\" to categories.only"),
+        };
+        Removal { rule: format!("its category \"{id}\" is not offered"), origin: self.origin.clone(), fix }
+    }
+}

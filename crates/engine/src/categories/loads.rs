@@ -1,0 +1,193 @@
+//! What conversations have loaded, and when they last used it.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use parking_lot::Mutex;
+use toolcrib_core::{
+    Scope, ToolId,
+    categories::{Book, CategoryId, Loaded},
+};
+
+use super::{Item, LoadError};
+
+/// Most conversations remembered; the one unused for longest makes room.
+const MAX_CONVERSATIONS: usize = 4_096;
+
+/// Whose loads these are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Conversation {
+    tenant: String,
+    user: Option<String>,
+    session: Option<String>,
+}
+
+impl Conversation {
+    pub(crate) fn of(scope: &Scope, session: Option<&str>) -> Self {
+        Self { tenant: scope.tenant.clone(), user: scope.user.clone(), session: session.map(str::to_owned) }
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Loads {
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    conversations: HashMap<Conversation, Has>,
+    clock: u64,
+}
+
+struct Has {
+    used: u64,
+    items: Vec<(Item, u64)>,
+    // The same as views are made for, under the book for which it was made.
+    loaded: Arc<Loaded>,
+    book: Arc<Book>,
+}
+
+impl Has {
+    fn new(book: &Arc<Book>) -> Self {
+        let initial = book.initial();
+        let begun = initial.categories.iter().filter(|id| !book.is_pinned(id));
+        let items = begun.map(|id| (Item::Category(id.clone()), 0)).collect();
+        Self { used: 0, items, loaded: Arc::new(initial), book: book.clone() }
+    }
+
+    /// Made anew after a change, of the items or of what is configured.
+    fn settle(&mut self, book: &Arc<Book>) {
+        let mut categories: BTreeSet<CategoryId> = BTreeSet::new();
+        let mut tools: BTreeSet<ToolId> = BTreeSet::new();
+        for (item, _) in &self.items {
+            match item {
+                // What is not offered any more is not loaded any more, and is again when it is offered again.
+                Item::Category(id) if book.offers(id) => drop(categories.insert(id.clone())),
+                Item::Category(_) => {}
+                Item::Tool(id) => drop(tools.insert(id.clone())),
+            }
+        }
+        self.loaded = Arc::new(book.with_pins(categories, tools));
+        self.book = book.clone();
+    }
+}
+
+impl Loads {
+    /// What a conversation has loaded. One that has not loaded anything yet is not remembered for asking.
+    pub(crate) fn loaded(&self, conversation: &Conversation, book: &Arc<Book>) -> Arc<Loaded> {
+        let mut known = self.known.lock();
+        known.clock += 1;
+        let now = known.clock;
+        let Some(has) = known.conversations.get_mut(conversation) else { return Arc::new(book.initial()) };
+        has.used = now;
+        if !Arc::ptr_eq(&has.book, book) {
+            has.settle(book);
+        }
+        has.loaded.clone()
+    }
+
+    /// Loads something; whether it was loaded before.
+    pub(crate) fn load(&self, conversation: &Conversation, item: Item, book: &Arc<Book>) -> Result<bool, LoadError> {
+        self.change(conversation, book, |has| {
+            if has.items.iter().any(|(loaded, _)| *loaded == item) {
+                return Ok(true);
+            }
+            let is_tool = matches!(item, Item::Tool(_));
+            // Pins are not among the items, whether they can be loaded or not: they neither raise nor fill the limit
+            // (theirs: every pin that fails raises it, oneringai §2.5).
+            let alike = |(loaded, _): &&(Item, u64)| match loaded {
+                Item::Tool(_) => is_tool,
+                Item::Category(id) => !is_tool && !book.is_pinned(id),
+            };
+            let limit = if is_tool { book.max_tools } else { book.max_loaded };
+            if has.items.iter().filter(alike).count() >= limit {
+                let loaded = has.items.iter().filter(alike).map(|(loaded, _)| loaded.text()).collect();
+                return Err(LoadError::Limit { limit, loaded });
+            }
+            has.items.push((item, 0));
+            Ok(false)
+        })
+    }
+
+    /// Unloads something; whether it was loaded.
+    pub(crate) fn unload(&self, conversation: &Conversation, item: &Item, book: &Arc<Book>) -> bool {
+        self.change(conversation, book, |has| {
+            let before = has.items.len();
+            has.items.retain(|(loaded, _)| loaded != item);
+            has.items.len() < before
+        })
+    }
+
+    fn change<T>(&self, conversation: &Conversation, book: &Arc<Book>, change: impl FnOnce(&mut Has) -> T) -> T {
+        let mut known = self.known.lock();
+        known.clock += 1;
+        let now = known.clock;
+        if !known.conversations.contains_key(conversation) && known.conversations.len() >= MAX_CONVERSATIONS {
+            let oldest = known.conversations.iter().min_by_key(|(_, has)| has.used).map(|(of, _)| of.clone());
+            if let Some(oldest) = oldest {
+                known.conversations.remove(&oldest);
+            }
+        }
+        let has = known.conversations.entry(conversation.clone()).or_insert_with(|| Has::new(book));
+        has.used = now;
+        let changed = change(has);
+        has.settle(book);
+        changed
+    }
+
+    /// Notes that a tool was used, by itself or as one of these categories.
+    pub(crate) fn used(&self, conversation: &Conversation, tool: &ToolId, owners: &BTreeSet<CategoryId>) {
+        let mut known = self.known.lock();
+        known.clock += 1;
+        let now = known.clock;
+        let Some(has) = known.conversations.get_mut(conversation) else { return };
+        has.used = now;
+        for (item, used) in &mut has.items {
+            let was = match item {
+                Item::Category(id) => owners.contains(id),
+                Item::Tool(id) => id == tool,
+            };
+            if was {
+                *used = now;
+            }
+        }
+    }
+
+    /// What was used least recently of all that can be unloaded; of those never used, what was loaded first.
+    pub(crate) fn oldest(&self, conversation: &Conversation, book: &Arc<Book>) -> Option<Item> {
+        self.look(conversation, book, |has| {
+            let free = has.items.iter().filter(|(item, _)| !matches!(item, Item::Category(id) if book.is_pinned(id)));
+            free.min_by_key(|(_, used)| *used).map(|(item, _)| item.clone())
+        })
+    }
+
+    /// What a conversation has loaded by itself, in the order in which it did.
+    pub(crate) fn items(&self, conversation: &Conversation, book: &Arc<Book>) -> Vec<Item> {
+        self.look(conversation, book, |has| has.items.iter().map(|(item, _)| item.clone()).collect())
+    }
+
+    fn look<T>(&self, conversation: &Conversation, book: &Arc<Book>, look: impl FnOnce(&Has) -> T) -> T {
+        let known = self.known.lock();
+        match known.conversations.get(conversation) {
+            Some(has) => look(has),
+            None => look(&Has::new(book)),
+        }
+    }
+
+    /// Forgets a conversation; whether there was one.
+    pub(crate) fn forget(&self, conversation: &Conversation) -> bool {
+        self.known.lock().conversations.remove(conversation).is_some()
+    }
+}
+
+impl Item {
+    /// The id of what it is, as text.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Category(id) => id.to_string(),
+            Self::Tool(id) => id.to_string(),
+        }
+    }
+}
