@@ -29,7 +29,7 @@ fn fields() -> Vec<Row> {
         ["descriptionFactory" => of Tool describe, "by scope; the same in listing, search and describing"]
         ["describeCall" => of Tool describe_call, "shown to the person who is asked"]
         ["execute" => of Tool call, "the context comes with the call; case 136"]
-        ["ToolFunction" => authoring::erase::<super::Sample>, "the same without its types"]
+        ["ToolFunction" => authoring::erase as (super::Sample), "the same without its types"]
         ["createTool" => type dyn authoring::ToolFactory, "`Hub::register_scoped`; case 55"]
     }
 }
