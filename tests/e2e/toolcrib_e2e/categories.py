@@ -73,7 +73,8 @@ async def names(session: Session) -> set[str]:
 async def answer(session: Session, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     reply = await session.call(tool, arguments)
     expect(not reply.failed, f"{tool}: {reply.text}")
-    return json.loads(reply.text)
+    # A second block may be the gateway's own: that the same was asked before.
+    return json.loads(((reply.result or {}).get("content") or [{}])[0].get("text", ""))
 
 
 async def found(session: Session) -> None:
