@@ -16,6 +16,13 @@ pub fn discover(working_dir: &Path, config_home: Option<&Path>) -> Vec<PathBuf> 
     user.into_iter().chain(here).collect()
 }
 
+/// The `.mcp.json` of a folder that [`discover`] passes over, because a file of ours is there as well.
+pub fn passed_over(working_dir: &Path) -> Option<PathBuf> {
+    let other = working_dir.join(".mcp.json");
+    let ours = NAMES.into_iter().any(|name| working_dir.join(name).is_file());
+    (ours && other.is_file()).then_some(other)
+}
+
 /// The user's config folder: `$XDG_CONFIG_HOME`, else `~/.config`.
 pub fn config_home(surroundings: &dyn crate::Surroundings) -> Option<PathBuf> {
     let absolute = |name: &str| surroundings.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());

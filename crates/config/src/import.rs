@@ -7,7 +7,7 @@ use std::{
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use toml_edit::{Array, Decor, DocumentMut, InlineTable, Item, Table};
+use toml_edit::{Array, Decor, DocumentMut, InlineTable, Item, Table, TableLike};
 
 use crate::document::{Document, SyntaxError};
 
@@ -120,6 +120,12 @@ pub struct ImportedServer {
     pub plain_secrets: Vec<String>,
     /// Keys that were left out because nothing here reads them.
     pub left_out: Vec<String>,
+    /// Whether it runs or reaches something else than the one of the same name that it replaced or that was kept.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub differs: bool,
+    /// The file that the other one of the same name was taken from in the same go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other: Option<PathBuf>,
     /// Environment variables that now stand where VS Code would have asked (`${input:…}`); they have to be set.
     pub set_variables: Vec<String>,
 }
@@ -164,14 +170,43 @@ pub fn merge(target: &str, found: &[Found], force: bool) -> Result<(String, Vec<
                 taken: Taken::Added,
                 plain_secrets: Vec::new(),
                 left_out: Vec::new(),
+                differs: false,
+                other: None,
                 set_variables: Vec::new(),
             };
             let mut cleaned = clean(server, &mut entry);
+            entry.differs = standing(&document, name).is_some_and(|there| what_runs(there) != what_is_to_run(&cleaned));
+            let earlier =
+                |one: &&ImportedServer| one.name == *name && matches!(one.taken, Taken::Added | Taken::Replaced);
+            entry.other = report.iter().rev().find(earlier).map(|one| one.file.clone());
             entry.taken = take(&mut document, name, server, &mut cleaned, force, &mut entry.set_variables);
             report.push(entry);
         }
     }
     Ok((document.to_string(), report))
+}
+
+/// What the target has under that name.
+fn standing<'d>(document: &'d DocumentMut, name: &str) -> Option<&'d dyn TableLike> {
+    let mut lists = LISTS.into_iter().filter_map(|list| document.get(list)?.as_table_like());
+    lists.find_map(|list| list.get(name)?.as_table_like())
+}
+
+/// The parts of a server that tell which one it is.
+type Runs = (Option<String>, Vec<String>, Option<String>);
+
+fn what_runs(server: &dyn TableLike) -> Runs {
+    let text = |key: &str| server.get(key).and_then(Item::as_str).map(str::to_owned);
+    let arguments = server.get("args").and_then(Item::as_array).into_iter().flatten();
+    let arguments = arguments.filter_map(|argument| argument.as_str().map(str::to_owned)).collect();
+    (text("command"), arguments, text("url"))
+}
+
+fn what_is_to_run(server: &Map<String, Value>) -> Runs {
+    // As it would be written down.
+    let mut server = server.clone();
+    server.values_mut().for_each(|value| answer_inputs(value, &mut Vec::new()));
+    what_runs(&to_table(&server))
 }
 
 fn take(

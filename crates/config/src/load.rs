@@ -13,7 +13,7 @@ use crate::{
     variables::VARIABLES,
 };
 
-use section::{Reader, Rule, typed};
+use section::{Reader, Rule, guards_the_door, typed};
 
 mod exclusive;
 mod plugins;
@@ -251,12 +251,6 @@ fn build(mut tree: Map<String, Value>, reader: &mut Reader<'_>) -> Config {
         }
     }
     config
-}
-
-/// Whether a bad value there would leave the HTTP face without its keys.
-fn guards_the_door(key: &str) -> bool {
-    ["gateway.keys", "gateway.named_keys", "gateway.operator_keys"].iter().any(|keys| key.starts_with(keys))
-        || key == "gateway"
 }
 
 fn entries(key: &str, value: Option<Value>, reader: &mut Reader<'_>) -> Map<String, Value> {

@@ -67,21 +67,41 @@ fn walk(root: &Value, schema: &Value, tree: &Map<String, Value>, prefix: &str, f
             Some(inner) => inner,
             None if schema["additionalProperties"].is_object() => &schema["additionalProperties"],
             None if properties.is_none() => continue,
+            // Where the type refuses it, that is an error of its own.
+            None if schema["additionalProperties"] == false && refused_elsewhere(prefix) => continue,
             None if key == "$schema" || (is_server(prefix) && SERVER_KEYS.contains(&key.as_str())) => continue,
             None => {
                 let finding = Diagnostic::warning(&path, "unknown key, not used");
                 let near = nearest(key, properties.into_iter().flat_map(Map::keys).map(String::as_str));
                 findings.push(match near {
                     Some(near) => finding.hint(format!("did you mean {near}?")),
+                    None if prefix.ends_with(']') => {
+                        let known: Vec<&str> = properties.into_iter().flat_map(Map::keys).map(String::as_str).collect();
+                        finding.hint(format!("known: {}", known.join(", ")))
+                    }
                     None => finding,
                 });
                 continue;
             }
         };
-        if let Value::Object(value) = value {
-            walk(root, inner, value, &path, findings);
+        match value {
+            Value::Object(value) => walk(root, inner, value, &path, findings),
+            Value::Array(items) => {
+                let item = resolve(root, &resolve(root, inner)["items"]);
+                for (index, entry) in items.iter().enumerate().filter(|_| item["properties"].is_object()) {
+                    if let Value::Object(entry) = entry {
+                        walk(root, item, entry, &format!("{path}[{index}]"), findings);
+                    }
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
+}
+
+/// Whether what is said there is read as a whole or not at all: elements of lists, and what is said of single tools.
+fn refused_elsewhere(prefix: &str) -> bool {
+    prefix.ends_with(']') || (is_server(prefix) && prefix.contains(".tools."))
 }
 
 fn is_server(prefix: &str) -> bool {
@@ -134,7 +154,9 @@ fn section(root: &Value, schema: &Value, prefix: &str, out: &mut String) {
     for (key, property) in properties {
         let target = resolve(root, property);
         let description = property["description"].as_str().or(target["description"].as_str()).unwrap_or_default();
+        let needed = schema["required"].as_array().is_some_and(|names| names.iter().any(|name| name == key));
         let default = match &property["default"] {
+            _ if needed => "must be given".to_owned(),
             Value::Null | Value::Object(_) => String::new(),
             value => code(&value.to_string()),
         };
@@ -149,6 +171,11 @@ fn section(root: &Value, schema: &Value, prefix: &str, out: &mut String) {
             if entry["properties"].is_object() {
                 inner.push((format!("{path}.NAME"), entry));
             }
+        } else if target["items"].is_object() {
+            let entry = resolve(root, &target["items"]);
+            if entry["properties"].is_object() {
+                inner.push((format!("{path}[]"), entry));
+            }
         }
     }
     for (path, schema) in inner {
@@ -158,12 +185,11 @@ fn section(root: &Value, schema: &Value, prefix: &str, out: &mut String) {
 
 fn kind(root: &Value, property: &Value) -> String {
     let target = resolve(root, property);
-    if let Some(choices) = target["oneOf"].as_array() {
-        let words: Vec<String> =
-            choices.iter().filter_map(|choice| choice["const"].as_str()).map(|word| format!("`{word}`")).collect();
-        if !words.is_empty() {
-            return words.join(", ");
-        }
+    let choices = target["oneOf"].as_array().into_iter().flatten().chain([target]);
+    let words = choices.flat_map(|choice| choice["enum"].as_array().into_iter().flatten().chain([&choice["const"]]));
+    let words: Vec<String> = words.filter_map(Value::as_str).map(code).collect();
+    if !words.is_empty() {
+        return words.join(", ");
     }
     let name = match &target["type"] {
         Value::String(name) => name.clone(),

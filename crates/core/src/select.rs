@@ -24,7 +24,7 @@ use crate::{
     selector::{GroupError, matcher::Subject},
 };
 
-pub use lint::{FindingKind, Level, PolicyFinding, lint};
+pub use lint::{FindingKind, Level, Mention, Mentioned, PolicyFinding, lint, lint_mentions};
 pub use lists::{Allow, Layer, Lists, ModelRule, Named, Origins, SubAgents};
 pub use policy::{Policy, STAGES};
 pub use reach::may_reach;

@@ -45,7 +45,7 @@ use crate::{
     store::ResultStore,
     turns::Turns,
     usage::Learner,
-    view::{View, ViewCache},
+    view::{Unservable, View, ViewCache},
 };
 
 /// Most compiled schemas kept at a time.
@@ -133,8 +133,19 @@ impl Engine {
         self.inner.hub.touch();
     }
 
-    /// What a scope sees. The same catalog, scope and settings give the same view; it is computed once and shared.
-    pub fn view(&self, scope: &Scope) -> Result<Arc<View>, SelectError> {
+    /// What a scope is served, at every door. The same catalog, scope and settings give the same view; it is computed once and
+    /// shared. A view that lacks a required tool is not handed out, except that what a source which is still starting may yet
+    /// bring does not count as missing.
+    pub fn view(&self, scope: &Scope) -> Result<Arc<View>, Unservable> {
+        let view = self.inspect(scope)?;
+        match &view.set.incomplete {
+            Some(incomplete) if incomplete.withholds() => Err(Unservable::Incomplete(incomplete.clone())),
+            _ => Ok(view),
+        }
+    }
+
+    /// The same view whether or not anything required is missing from it. For diagnosis, never to serve from.
+    pub fn inspect(&self, scope: &Scope) -> Result<Arc<View>, SelectError> {
         // The epoch is read first: a reload in between then costs a rebuild, never a stale view.
         let epoch = self.inner.settings_epoch.load(Ordering::SeqCst);
         let in_force = self.inner.in_force.load();
@@ -155,7 +166,7 @@ impl Engine {
 
     /// Why a tool is shown, deferred, hidden or refused, by exposed name, identity or own name.
     pub fn explain(&self, scope: &Scope, name: &str) -> Result<Vec<Explanation>, SelectError> {
-        let view = self.view(scope)?;
+        let view = self.inspect(scope)?;
         Ok(explain(&self.inner.hub.catalog_for(scope), &view.set, &self.settings().assemble, name))
     }
 
@@ -168,7 +179,7 @@ impl Engine {
         exposed: &str,
         arguments: &Value,
     ) -> Result<Option<Judgement>, SelectError> {
-        let view = self.view(scope)?;
+        let view = self.inspect(scope)?;
         let Some(tool) = view.set.tool(exposed) else { return Ok(None) };
         let mut raw = serde_json::value::to_raw_value(arguments).unwrap_or_default();
         // Of several that it stands for, the one that the arguments name, with the arguments that it would get; else the
@@ -207,7 +218,7 @@ impl Engine {
     }
 
     /// What `tool_search` answers, as a value. `arguments` as the bridge tool takes them.
-    pub async fn search(&self, scope: &Scope, arguments: &Value) -> Result<Result<Value, BridgeError>, SelectError> {
+    pub async fn search(&self, scope: &Scope, arguments: &Value) -> Result<Result<Value, BridgeError>, Unservable> {
         let view = self.view(scope)?;
         Ok(lookup::search_value(self, &view, arguments, scope, None).await)
     }
@@ -219,7 +230,7 @@ impl Engine {
         identity: &Identity,
         door: Door,
         arguments: &Value,
-    ) -> Result<Result<Value, BridgeError>, SelectError> {
+    ) -> Result<Result<Value, BridgeError>, Unservable> {
         let view = self.view(scope)?;
         let principal = Principal::of(scope, identity);
         Ok(lookup::search_value(self, &view, arguments, scope, Some((&principal, door))).await)

@@ -41,4 +41,4 @@ pub use permission::PermissionSettings;
 pub use provider_turn::turn_results;
 pub use settings::{CallLimits, EngineSettings, ResultSettings, Trust, Untrusted};
 pub use store::{DefinitionStore, ExperienceStore, KeyValueStore, Learnt, ResultStore, StoreError, StoredDefinitions};
-pub use view::View;
+pub use view::{Unservable, View};

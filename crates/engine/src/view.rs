@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, value::RawValue};
 use toolcrib_core::{
     Catalog, ContentHash, Scope, Source,
-    assemble::{ToolSet, assemble},
+    assemble::{Incomplete, ToolSet, assemble},
     conversation::{TurnRequest, TurnSet, turn},
     find::{Ask, find},
     search::{Hit, Index},
@@ -20,6 +20,27 @@ use crate::{index_cache::Indexer, settings::EngineSettings};
 
 /// Most views kept at a time; the one unused for longest makes room.
 const MAX_VIEWS: usize = 64;
+
+/// Why a scope is served nothing, at any door.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unservable {
+    /// It cannot be judged.
+    #[error(transparent)]
+    Scope(#[from] SelectError),
+    /// A tool that it cannot do without is missing. The text is for callers; the operator's is that of [`Incomplete`].
+    #[error("{}", .0.told())]
+    Incomplete(Incomplete),
+}
+
+impl Unservable {
+    /// With the lists that are the cause, and what would change that.
+    pub fn for_operators(&self) -> String {
+        match self {
+            Self::Scope(error) => error.to_string(),
+            Self::Incomplete(incomplete) => incomplete.to_string(),
+        }
+    }
+}
 
 /// A scope's tool set and the index over exactly the tools in it: policy comes before ranking statistics, so a
 /// restricted scope neither finds nor is skewed by others' tools.

@@ -25,6 +25,7 @@ mod world;
 use std::{ffi::OsString, io::IsTerminal, process::ExitCode, time::Duration};
 
 use clap::{CommandFactory, Parser};
+use toolcrib_engine::Unservable;
 use toolcrib_mcp::upstream::guard;
 
 use crate::{
@@ -67,7 +68,11 @@ fn main() -> ExitCode {
     match ended {
         Ok(exit) => exit.into(),
         Err(error) => {
-            print::note(format!("error: {error:#}"));
+            if let Some(Unservable::Incomplete(incomplete)) = error.downcast_ref() {
+                print::note(format!("error: {}", print::clean(&incomplete.to_string())));
+                return Exit::Denied.into();
+            }
+            print::note(format!("error: {}", print::error(&error)));
             Exit::Usage.into()
         }
     }
@@ -92,7 +97,9 @@ async fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Learned(args) => commands::learned::run(args).await,
         Command::Import(args) => commands::import::run(&args),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "toolcrib", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "toolcrib", &mut script);
+            print::bytes(&script);
             Ok(Exit::Done)
         }
     }

@@ -10,6 +10,34 @@ pub(crate) fn line(text: impl AsRef<str>) {
     let _ = writeln!(anstream::stdout(), "{}", text.as_ref());
 }
 
+/// The same for what goes on until its reader has had enough: whether there still is one.
+pub(crate) fn goes_on(text: impl AsRef<str>) -> bool {
+    let mut out = anstream::stdout();
+    writeln!(out, "{}", text.as_ref()).and_then(|()| out.flush()).is_ok()
+}
+
+/// Prints what a generator writes, as it is.
+pub(crate) fn bytes(bytes: &[u8]) {
+    let _ = std::io::stdout().write_all(bytes);
+}
+
+/// A number of things: `1 tool`, `2 tools`.
+pub(crate) fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// An error with its causes, each said once: many libraries repeat the cause in their own text.
+pub(crate) fn error(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !text.contains(&cause) {
+            let between = if text.is_empty() { "" } else { ": " };
+            text.push_str(&format!("{between}{cause}"));
+        }
+    }
+    text
+}
+
 /// Prints one JSON document to standard output.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     line(serde_json::to_string_pretty(value)?);

@@ -107,7 +107,7 @@ impl UserInputDelivery for Desk {
 
     fn told(&self, correlation: &str) -> String {
         format!(
-            "The question could not be shown here and now, so it waits for the user under {correlation}. The user answers with `toolcrib approvals reply {correlation} TEXT` or, as an operator over HTTP, POST /v1/resume/{correlation}."
+            "The question could not be shown here and now, so it waits for the user under {correlation}. Tell the user: it is answered under that handle where toolcrib runs or, by an operator, over HTTP (POST /v1/resume/{correlation})."
         )
     }
 }

@@ -102,7 +102,7 @@ impl ToolService for EngineService {
             Ok(view) => ToolList { tools: view.rendered().clone(), hash: view.set.shown_hash.to_string() },
             Err(error) => {
                 // Nothing is the only safe answer to a scope that cannot be judged; calls say why.
-                tracing::warn!(%error, "a caller's scope cannot be served");
+                tracing::warn!(error = %error.for_operators(), "a caller's scope cannot be served");
                 ToolList { tools: Arc::from([]), hash: error.to_string() }
             }
         }

@@ -2,6 +2,7 @@
 
 mod calls;
 mod labels;
+mod mentions;
 mod permissions;
 pub(crate) mod policy;
 mod whom;
@@ -30,6 +31,7 @@ use crate::payloads;
 
 pub(crate) use self::{
     calls::{approvals, journal, learning},
+    mentions::mentions,
     whom::{CallerRule, caller_rules, caller_scope, scope},
 };
 

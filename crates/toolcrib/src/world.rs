@@ -174,9 +174,14 @@ impl World {
         Ok(Self { engine, scope, callers, seal, statistics, counts, store, plugins, plan, stores, running, told })
     }
 
-    /// What the command's own scope sees.
+    /// What the command's own scope is served.
     pub(crate) fn view(&self) -> anyhow::Result<Arc<View>> {
         Ok(self.engine.view(&self.scope)?)
+    }
+
+    /// The same whether or not anything required is missing from it, for diagnosis.
+    pub(crate) fn inspect(&self) -> anyhow::Result<Arc<View>> {
+        Ok(self.engine.inspect(&self.scope)?)
     }
 
     /// The configuration in force.
@@ -203,7 +208,9 @@ impl World {
     pub(crate) async fn wait_for_tool(&self, name: &str, seconds: u64) {
         self.wait_until(seconds, |world| {
             let starting = world.starting();
-            let source = world.view().ok().and_then(|view| view.set.tool(name).map(|tool| tool.source().clone()));
+            // What else is required must be there as well.
+            let view = world.inspect().ok().filter(|view| view.set.incomplete.is_none());
+            let source = view.and_then(|view| view.set.tool(name).map(|tool| tool.source().clone()));
             starting.is_empty() || source.is_some_and(|source| !starting.contains(&source))
         })
         .await;
@@ -233,6 +240,22 @@ impl World {
         let catalog = self.engine.hub().catalog();
         let starting = catalog.sources().iter().filter(|(_, entry)| entry.state == SourceState::Starting);
         starting.map(|(source, _)| source.clone()).collect()
+    }
+
+    /// What is to be said of a `.mcp.json` that is not read because a file of ours stands beside it; nothing where all its
+    /// servers were taken over.
+    pub(crate) async fn passed_over(&self) -> Option<String> {
+        if !is_discovered(&self.plan.flags) {
+            return None;
+        }
+        let file = toolcrib_config::discover::passed_over(&std::env::current_dir().ok()?)?;
+        let servers = toolcrib_config::import::read(&file, &Process.read(&file).ok()?).ok()?.servers;
+        let loaded = self.loaded().await;
+        let taken = servers.keys().all(|name| loaded.config.servers.contains_key(name));
+        (!taken).then(|| {
+            ".mcp.json is not read, because a toolcrib file is there; `toolcrib import .mcp.json` takes its servers over"
+                .to_owned()
+        })
     }
 
     /// Says, once each, what a serving process should know of its policy: entries that name nothing, and who cannot be
@@ -427,6 +450,11 @@ impl Plan {
     fn load(&self) -> anyhow::Result<Loaded> {
         Ok(toolcrib_config::load(&config_files(&self.flags)?, &self.overrides, &Process)?)
     }
+}
+
+/// Whether nobody names the files that apply.
+fn is_discovered(flags: &SourceArgs) -> bool {
+    flags.config.is_empty() && Process.variable("TOOLCRIB_CONFIG").is_none_or(|paths| paths.is_empty())
 }
 
 /// The files that apply: flags, else `TOOLCRIB_CONFIG`, else those that are found.

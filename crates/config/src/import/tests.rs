@@ -129,3 +129,23 @@ fn what_cannot_run_here_is_refused() {
     assert!(matches!(&report[0].taken, Taken::Refused(reason) if reason.contains("SSE")));
     assert_eq!(text, "");
 }
+
+#[test]
+fn two_of_one_name_are_told_apart() {
+    let one = found(
+        r#"{"mcpServers": {"fs": {"command": "npx", "args": ["a"]}, "same": {"url": "https://x.test"}}}"#,
+        "one.json",
+    );
+    let two = found(
+        r#"{"mcpServers": {"fs": {"command": "npx", "args": ["b"]}, "same": {"url": "https://x.test", "env": {}}}}"#,
+        "two.json",
+    );
+    for (force, taken) in [(false, Taken::Kept), (true, Taken::Replaced)] {
+        let (_, report) = merge("", &[one.clone(), two.clone()], force).unwrap();
+        let told: Vec<_> = report.iter().map(|one| (one.name.as_str(), one.differs, one.other.is_some())).collect();
+        assert_eq!(told, [("fs", false, false), ("same", false, false), ("fs", true, true), ("same", false, true)]);
+        assert_eq!((&report[2].taken, report[2].other.as_deref()), (&taken, Some(Path::new("one.json"))));
+    }
+    let (_, report) = merge("[servers.fs]\ncommand = 'other'", &[one], false).unwrap();
+    assert!(report[0].differs && report[0].other.is_none());
+}

@@ -34,8 +34,11 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    fn hint(self) -> &'static str {
+    fn hint_for(self, key: &str) -> &'static str {
         match self {
+            Self::Default if guards_the_door(key) => {
+                "there is no such key, and until this is mended HTTP is not served"
+            }
             Self::Default => "the default is used",
             Self::AllowNothing => "until this is mended no tool is shown",
             Self::TrustNothing => "until this is mended every call needs an allow rule or an approval",
@@ -85,6 +88,12 @@ impl Rule {
     }
 }
 
+/// Whether a bad value there would leave the HTTP face without its keys.
+pub(super) fn guards_the_door(key: &str) -> bool {
+    ["gateway.keys", "gateway.named_keys", "gateway.operator_keys"].iter().any(|keys| key.starts_with(keys))
+        || key == "gateway"
+}
+
 /// Turns trees into types, keeping what it finds.
 pub(super) struct Reader<'a> {
     pub(super) origins: &'a Origins,
@@ -100,7 +109,8 @@ impl Reader<'_> {
             Some(Value::Object(map)) => map,
             Some(other) => {
                 let finding = Diagnostic::error(key, format!("it is {}; expected a map", kind(&other)));
-                self.findings.push(finding.hint(rule.hint()));
+                let hint = rule.hint_for(&finding.key);
+                self.findings.push(finding.hint(hint));
                 return closed(rule);
             }
         };
@@ -109,7 +119,8 @@ impl Reader<'_> {
             if let Some(value) = map.get_mut(&name)
                 && let Err(finding) = self.expand_all(value, &format!("{key}.{name}"))
             {
-                self.findings.push(finding.hint(rule.hint()));
+                let hint = rule.hint_for(&finding.key);
+                self.findings.push(finding.hint(hint));
                 rule.mend(&mut map, Some(&name));
             }
         }
@@ -119,7 +130,8 @@ impl Reader<'_> {
                 Ok(section) => return section,
                 Err(error) => {
                     let (finding, bad) = explain(key, &Value::Object(map.clone()), &error);
-                    self.findings.push(finding.hint(rule.hint()));
+                    let hint = rule.hint_for(&finding.key);
+                    self.findings.push(finding.hint(hint));
                     rule.mend(&mut map, bad.as_deref());
                 }
             }
@@ -204,8 +216,11 @@ fn explain(
             let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
             match nearest(&word, known.iter().copied()) {
                 Some(near) => format!("it has an unknown key '{word}'; did you mean {near}?"),
-                None => format!("it has an unknown key '{word}'"),
+                None => format!("it has an unknown key '{word}'; known: {}", known.join(", ")),
             }
+        }
+        _ if text.starts_with("missing field") => {
+            format!("it has no key '{}', which it needs", text.split('`').nth(1).unwrap_or_default())
         }
         // Only fields with a closed set of words get here, and none of those is a secret.
         Some(Value::String(word)) if text.starts_with("unknown variant") => {

@@ -206,3 +206,60 @@ fn a_change_touches_only_what_changed() {
     assert!(change.settings);
     assert!(crate::changes(&before, &before).is_empty());
 }
+
+#[test]
+fn what_is_wrong_with_an_element_of_a_list_is_said() {
+    let error = Severity::Error;
+    finds(
+        "[permissions]\nrules = [{ tool = 'x' }]",
+        error,
+        "permissions.rules[0]: it has no key 'action', which it needs",
+    );
+    finds(
+        "[permissions]\nrules = [{ tool = 'x', action = 'allow', tols = 1 }]",
+        error,
+        "unknown key 'tols'; did you mean tool?",
+    );
+    finds(
+        "[permissions]\nrules = [{ tool = 'x', action = 'no' }]",
+        error,
+        "permissions.rules[0].action: 'no' is not one of allow, deny, ask",
+    );
+    finds("[permissions]\nrisks = [{ risk = 'low' }]", error, "it has no key 'tool'");
+    finds(
+        "[permissions]\nrisks = [{ tool = 'x', zzzzzzzz = 1 }]",
+        error,
+        "unknown key 'zzzzzzzz'; known: tool, risk, effect",
+    );
+    finds("[calls]\ntimeouts = [{ tool = 'x' }]", error, "calls.timeouts[0]: it has no key 'ms'");
+    finds("[calls]\nrates = ['x']", error, "calls.rates[0]: it is a text; expected a map");
+    finds(
+        "[payloads]\nmodels = [{ foo = 1 }]",
+        error,
+        "payloads.models[0].foo: it has an unknown key 'foo'; known: family, match",
+    );
+    finds("[payloads]\nmodels = [{ family = 'x' }]", error, "it has no key 'match'");
+    let loaded =
+        finds("[calls]\ntimeouts = [{ tool = 'x', ms = 500, tol = 1 }]", Severity::Warning, "did you mean tool?");
+    assert_eq!(loaded.config.calls.timeouts.len(), 1);
+    let text = "[calls]\ntimeouts = [{ tool = 'x', ms = 500, zzzzzzzz = 1 }]";
+    finds(text, Severity::Warning, "calls.timeouts[0].zzzzzzzz: unknown key, not used (known: tool, ms)");
+}
+
+#[test]
+fn a_mistake_about_a_single_tool_does_not_open_it() {
+    let text = "[servers.x]\ncommand = 'x'\n[servers.x.tools.wipe]\nenabeld = false";
+    let loaded = finds(text, Severity::Error, "unknown key 'enabeld'; did you mean enabled?");
+    assert!(loaded.config.servers.is_empty());
+    assert_eq!(loaded.diagnostics.len(), 1, "{:?}", loaded.diagnostics);
+}
+
+#[test]
+fn a_key_of_the_gateway_that_is_not_set_is_no_key() {
+    let loaded = finds(
+        "[gateway]\nkeys = ['${NOPE}']",
+        Severity::Error,
+        "there is no such key, and until this is mended HTTP is not served",
+    );
+    assert!(loaded.config.gateway.unusable.is_some());
+}

@@ -11,7 +11,7 @@ pub(super) const MAX_PRIORITY: i32 = 1_000_000;
 
 /// What is said of one tool. What is left out is as it is for the whole server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct LabelConfig {
     /// Whether the tool is offered at all. Default true.
     pub enabled: Option<bool>,

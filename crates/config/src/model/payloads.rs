@@ -48,7 +48,7 @@ pub enum HostedCalls {
 
 /// A family of models, before those that are built in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(deny_unknown_fields)]
 pub struct ModelConfig {
     /// Its name.
     pub family: String,
@@ -57,18 +57,22 @@ pub struct ModelConfig {
     pub patterns: Vec<String>,
     /// Tokens of context, 256 to 100000000.
     #[schemars(range(min = 256, max = 100_000_000))]
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_length: Option<u64>,
     /// Targets behind which it loads tools by search: `anthropic`, `openai-responses`.
+    #[serde(default)]
     pub search: Vec<String>,
     /// Whether it looks at images in results.
+    #[serde(default)]
     pub images: bool,
     /// Whether strict tools work.
+    #[serde(default)]
     pub strict: bool,
     /// Targets by whose rules schemas are lowered in place of the target's own.
+    #[serde(default)]
     pub lower_as: BTreeMap<String, String>,
     /// What its tokens weigh.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<ModelTokens>,
 }
 

@@ -14,7 +14,8 @@ use super::{
 ///
 /// * numeric text to a number: integral text to an integer, never a fraction to an integer, never `NaN`, infinities or
 ///   leading zeros;
-/// * `true` and `false` (any case) to a boolean, `null` to null;
+/// * `true` and `false` (any case) to a boolean, `null` to null; never to a `true` that confirms something (a property whose
+///   name says so, a schema that takes nothing but `true`);
 /// * text that is a JSON list or object to that, and what is in it;
 /// * a number where only text is allowed to the text of its digits (golden case val-006);
 /// * last, a single value where a list is expected to a list of it; null stays null.
@@ -103,7 +104,8 @@ fn descend<'s>(lens: &mut Lens<'s>, value: &Value, schema: &'s Value) -> Option<
         Value::Object(map) => {
             let mut changes = Vec::new();
             for (name, inner) in map {
-                if let Some(change) = fits::property(schema, name).and_then(|schema| fix(lens, inner, schema)) {
+                let change = fits::property(schema, name).and_then(|schema| fix(lens, inner, schema));
+                if let Some(change) = change.filter(|change| !confirms(name, change)) {
                     changes.push((name.clone(), change));
                 }
             }
@@ -120,6 +122,12 @@ fn descend<'s>(lens: &mut Lens<'s>, value: &Value, schema: &'s Value) -> Option<
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     }
+}
+
+/// Whether a change would make a value confirm something that it did not: only `true` itself is a confirmation, so no text
+/// becomes one. What confirms is told by its name here, and by a schema that takes nothing but `true` in [`from_text`].
+fn confirms(name: &str, change: &Change) -> bool {
+    matches!(change, Change::Text(text) if text == "true") && name.to_ascii_lowercase().contains("confirm")
 }
 
 fn convert<'s>(lens: &mut Lens<'s>, value: &Value, types: &[&str], schema: &'s Value) -> Option<Change> {
@@ -142,8 +150,10 @@ fn from_text<'s>(lens: &mut Lens<'s>, text: &str, wanted: &str, schema: &'s Valu
         "integer" => numeric::integer(text).map(Change::Text),
         "number" => numeric::number(text).map(|number| Change::Text(number.to_owned())),
         "boolean" => {
-            let word = ["true", "false"].into_iter().find(|word| trimmed.eq_ignore_ascii_case(word));
-            word.map(|word| Change::Text(word.to_owned()))
+            let only_true = schema["const"] == true || schema["enum"].as_array().is_some_and(|list| *list == [true]);
+            let words = if only_true { &["false"][..] } else { &["true", "false"] };
+            let word = words.iter().find(|word| trimmed.eq_ignore_ascii_case(word));
+            word.map(|word| Change::Text((*word).to_owned()))
         }
         "null" => (trimmed == "null").then(|| Change::Text(trimmed.to_owned())),
         "array" | "object" => {

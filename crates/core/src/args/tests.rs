@@ -161,6 +161,17 @@ fn text_becomes_what_the_schema_asks_for() {
     {
         coerces(&boolean, before, after);
     }
+    // oneringai case 116: no text confirms, whatever else it is repaired to.
+    let confirmed = json!({"properties": {"confirm": boolean, "isConfirmed": boolean, "force": boolean}});
+    coerces(
+        &confirmed,
+        r#"{"confirm":"true","isConfirmed":"True","force":"true"}"#,
+        r#"{"confirm":"true","isConfirmed":"True","force":true}"#,
+    );
+    coerces(&confirmed, r#"{"confirm":"false"}"#, r#"{"confirm":false}"#);
+    for sworn in [json!({"const": true}), json!({"type": "boolean", "enum": [true]})] {
+        coerces(&json!({"properties": {"i_know": sworn}}), r#"{"i_know":"true"}"#, r#"{"i_know":"true"}"#);
+    }
     coerces(&json!({"type": ["integer", "null"]}), r#""null""#, "null");
     coerces(&json!({"type": "integer", "nullable": true}), r#""null""#, "null");
     coerces(&json!({"type": ["string", "null"]}), r#""null""#, r#""null""#);

@@ -31,6 +31,26 @@ pub enum Incomplete {
     },
 }
 
+impl Incomplete {
+    /// Whether nothing may be served until this changes. What a source that is still starting may yet bring is not missing
+    /// so far; and where nothing is left there is nothing to hold back.
+    pub fn withholds(&self) -> bool {
+        matches!(self, Self::Missing { tools } if tools.iter().any(|absence| !absence.is_starting()))
+    }
+
+    /// For callers: what is missing and at which stage, without where the lists that say so are kept.
+    pub fn told(&self) -> String {
+        match self {
+            Self::Missing { tools } => {
+                let one = |absence: &Absence| format!("{} ({})", absence.tool, absence.stage);
+                let tools: Vec<String> = tools.iter().map(one).collect();
+                format!("required tools are missing, each with the stage that it went missing at: {}", tools.join(", "))
+            }
+            Self::NothingLeft { .. } => "the lists that apply leave no tool".to_owned(),
+        }
+    }
+}
+
 fn all(tools: &[Absence]) -> String {
     tools.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
@@ -43,11 +63,21 @@ pub struct Absence {
     pub tool: String,
     /// Where it was asked for.
     pub required_by: String,
-    /// The stage that removed it, or what else became of it: `quarantine`, `name`, `source`, `unknown`.
+    /// The stage that removed it, or what else became of it: `quarantine`, `name`, `starting`, `source`, `unknown`.
     pub stage: String,
     /// What became of it and what would change that.
     pub cause: String,
 }
+
+impl Absence {
+    /// Whether a source that is still starting may yet bring it.
+    pub fn is_starting(&self) -> bool {
+        self.stage == STARTING
+    }
+}
+
+/// The stage of tools whose source is still starting.
+const STARTING: &str = "starting";
 
 pub(super) fn incomplete(
     catalog: &Catalog,
@@ -116,7 +146,9 @@ fn cause(
     if let Some(source) = selector.source().filter(|source| source.group() != "*") {
         let cause = match catalog.sources().get(source).map(|entry| &entry.state) {
             None => format!("there is no source {source}; see `toolcrib doctor`"),
-            Some(SourceState::Starting) => format!("{source} is still starting; wait for it"),
+            Some(SourceState::Starting) => {
+                return (STARTING.to_owned(), format!("{source} is still starting; wait for it"));
+            }
             Some(SourceState::Down { reason }) => format!("{source} is down: {reason}"),
             Some(SourceState::Ready | SourceState::Disabled) => format!("{source} offers no such tool"),
         };
@@ -124,7 +156,9 @@ fn cause(
     }
     let waiting =
         catalog.sources().iter().filter(|(_, entry)| entry.state != SourceState::Ready && entry.tools.is_empty());
+    let starting = waiting.clone().any(|(_, entry)| entry.state == SourceState::Starting);
     let waiting: Vec<String> = waiting.map(|(source, entry)| format!("{source} is {}", entry.state.word())).collect();
     let hint = if waiting.is_empty() { String::new() } else { format!(" ({})", waiting.join(", ")) };
-    ("unknown".to_owned(), format!("no source offers it{hint}; is the name right?"))
+    let stage = if starting { STARTING } else { "unknown" };
+    (stage.to_owned(), format!("no source offers it{hint}; is the name right?"))
 }

@@ -127,10 +127,13 @@ fn answer<D: Directory + ?Sized>(
     learned: Option<(&Prior, u64)>,
     notes: &mut Vec<String>,
 ) -> Answer {
-    let (only, hint) = match server {
-        Server::Anywhere => (None, ""),
-        Server::Only(label) => (Some(label.as_str()), ""),
-        Server::Near(words) => (None, words.as_str()),
+    let (only, hint, query) = match server {
+        Server::Anywhere => match of_one_server(query, directory) {
+            Some((label, words)) => (Some(label), "", words),
+            None => (None, "", query),
+        },
+        Server::Only(label) => (Some(label.as_str()), "", query),
+        Server::Near(words) => (None, words.as_str(), query),
     };
     let ask =
         Ask { limit: request.limit, offset: request.offset, server: only, hint, filter: &request.filter, learned };
@@ -140,13 +143,27 @@ fn answer<D: Directory + ?Sized>(
     if !nowhere_yet {
         return answer;
     }
-    let elsewhere = find(directory, searcher, query, &Ask { server: None, hint: label, ..ask });
+    let mut elsewhere = find(directory, searcher, query, &Ask { server: None, hint: label, ..ask });
+    // The label as a hint may bring tools of that server which no word of the query fits.
+    elsewhere.hits.retain(|hit| directory.card(hit.index).server != label);
     if !elsewhere.hits.is_empty() {
-        let query = clip(&clean(query), 60);
-        notes.push(format!("nothing in server '{}' fits '{query}'; these are from other servers", clean(label)));
+        notes.push(nothing_there(label, query));
         return Answer { more: false, ..elsewhere };
     }
     answer
+}
+
+/// A query of the form `server: words`, taken apart: the server as it is called, and the words.
+fn of_one_server<'a, D: Directory + ?Sized>(query: &'a str, directory: &'a D) -> Option<(&'a str, &'a str)> {
+    let (label, words) = query.split_once(':')?;
+    let (label, words) = (label.trim(), words.trim());
+    let labels = (0..directory.len()).map(|index| directory.card(index).server);
+    let server = labels.filter(|server| server.eq_ignore_ascii_case(label)).min_by_key(|server| *server != label)?;
+    (!words.is_empty() && !label.eq_ignore_ascii_case("select")).then_some((server, words))
+}
+
+fn nothing_there(label: &str, words: &str) -> String {
+    format!("nothing in server '{}' fits '{}'; these are from other servers", clean(label), clip(&clean(words), 60))
 }
 
 /// What is said of one query.

@@ -271,7 +271,16 @@ fn a_server_without_a_fitting_tool_gives_way() {
     let args = json!({"query": "work", "server": "github"});
     let reply = search(&small_shelf(), &args, &Settings::default()).unwrap();
     assert_eq!(names(&reply, 0), ["jira__create_issue"]);
-    assert_eq!(reply["notes"][0], "nothing in server 'github' fits 'work'; these are from other servers");
+    let note = "nothing in server 'github' fits 'work'; these are from other servers";
+    assert_eq!(reply["notes"][0], note);
+    // The same asked for in the query itself.
+    let reply = search(&small_shelf(), &json!({"query": "github: work"}), &Settings::default()).unwrap();
+    assert_eq!((names(&reply, 0)[0], &reply["notes"][0]), ("jira__create_issue", &json!(note)));
+    let reply = search(&small_shelf(), &json!({"query": "github: tickets"}), &Settings::default()).unwrap();
+    assert_eq!((names(&reply, 0)[0], reply.get("notes")), ("github__list_issues", None));
+    // What the server's own label brings is neither an answer nor from elsewhere.
+    let reply = search(&small_shelf(), &json!({"query": "refund", "server": "github"}), &Settings::default()).unwrap();
+    assert_eq!((names(&reply, 0), reply.get("notes")), (vec![], None));
 }
 
 #[test]

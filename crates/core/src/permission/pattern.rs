@@ -298,6 +298,18 @@ impl ToolPattern {
         }
     }
 
+    /// The same tools as a selector says them, where one can; for diagnosis.
+    pub fn selector(&self) -> Option<Selector> {
+        match &self.tools {
+            Tools::Selector(selector) => Some(selector.clone()),
+            Tools::Mcp(rest) => match rest.split_once(SEPARATOR) {
+                Some((server, tool)) => format!("mcp:{server}/{tool}").parse().ok(),
+                None => format!("mcp:{rest}").parse().ok(),
+            },
+            Tools::Name(name) => name.builtin.unwrap_or(&name.text).parse().ok(),
+        }
+    }
+
     /// Whether it names the tool, contents aside, in a rule that denies or asks.
     pub fn names(&self, tool: &Tool, exposed: &str, groups: &Groups) -> bool {
         self.tools.names(tool, exposed, groups, Side::Restrict)

@@ -3,6 +3,7 @@
 
 mod entries;
 mod grants;
+mod mentions;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,6 +19,8 @@ use crate::{
     name::{Alike, assign, exposed_name, lookalikes},
     permission::RiskRule,
 };
+
+pub use mentions::{Mention, Mentioned, lint_mentions};
 
 /// Most scopes looked through.
 const MAX_SCOPES: usize = 64;

@@ -669,3 +669,23 @@ fn scopes_that_differ_in_nothing_that_counts_are_alike() {
     policy.push(ListStage { name: "mine".into(), lists: Lists::default() });
     assert!(!policy.alike(&of("ann"), &of("bob")));
 }
+
+#[test]
+fn what_a_source_that_is_starting_may_bring_is_not_missing_yet() {
+    #[track_caller]
+    fn check(state: SourceState, required: &str, withholds: bool, told: &str) {
+        let catalog = catalog_of(TOOLS)
+            .with_source("mcp:crm".parse().unwrap(), Some(Arc::new(SourceEntry::new(state, vec![], vec![]))));
+        let scope = Scope { required: selectors(&[required]), ..everybody() };
+        let set = assemble(&catalog, &scope, &AssembleSettings::default()).unwrap();
+        let incomplete = set.incomplete.unwrap();
+        assert_eq!((incomplete.withholds(), incomplete.told().contains(told)), (withholds, true), "{incomplete:?}");
+    }
+    let down = || SourceState::Down { reason: "gone".into() };
+    check(SourceState::Starting, "mcp:crm/find", false, "mcp:crm/find (starting)");
+    check(SourceState::Starting, "crm__find", false, "crm__find (starting)");
+    check(SourceState::Starting, "mcp:jira/find", true, "mcp:jira/find (source)");
+    check(down(), "mcp:crm/find", true, "mcp:crm/find (source)");
+    check(down(), "crm__find", true, "crm__find (unknown)");
+    check(SourceState::Ready, "mcp:crm/find", true, "mcp:crm/find (source)");
+}

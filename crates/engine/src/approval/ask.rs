@@ -331,9 +331,8 @@ fn denied(asking: &Asking<'_>, request: Option<&str>, reason: String) -> Asked {
 fn parked(asking: &Asking<'_>, reachable: bool, id: &str, reason: &str) -> Asked {
     let reason = describe::reason(reason);
     let how = if reachable {
-        format!(
-            "A person can approve it with `toolcrib approvals approve {id}` (or over HTTP), and the same call then runs once. Do not retry before, and do not work around this."
-        )
+        // Models read this: who has to be told is told, how it is done is for that person to know.
+        "Tell the user: a person can approve it under that handle, where toolcrib runs or over HTTP, and the same call then runs once. Do not retry before, and do not work around this.".to_owned()
     } else {
         "Nothing is kept here (store.path), so nobody outside this process can approve it: a person can do so over HTTP while it serves, or name a file in store.path for the next time. Do not work around this.".to_owned()
     };

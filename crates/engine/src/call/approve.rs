@@ -264,7 +264,7 @@ impl Leave<'_> {
         let by = &never.by;
         let reason = if never.is_unreadable() {
             format!(
-                "a stored answer that cannot be read may have refused it; a person can take it away with `toolcrib approvals revoke {}`",
+                "a stored answer that cannot be read may have refused it; a person can revoke it under its handle {}",
                 never.id
             )
         } else {

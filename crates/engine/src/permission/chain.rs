@@ -26,6 +26,7 @@ use super::{
     decision::Decision,
     hosts::HostPolicy,
     lists::PatternList,
+    own_door::OwnDoor,
     paths::PathPolicy,
     plan::PlanMode,
     policy::{Evaluation, Policy, Question, Verdict},
@@ -63,6 +64,8 @@ enum Kind {
     List(PatternList),
     /// Apart from the others because it alone can vouch for what is critical.
     Rules(UserRules),
+    /// Apart because nearly no call is one that it has anything to say of.
+    OwnDoor(OwnDoor),
     /// What is said of the tool itself.
     Label,
     Parent,
@@ -126,6 +129,8 @@ impl PolicyChain {
         // Of equal priority the built-in ones come first.
         let lists = lists.into_iter().map(|list| Member { priority: list.priority(), kind: Kind::List(list) });
         members.splice(0..0, lists);
+        let door = OwnDoor::new();
+        members.push(Member { priority: door.priority(), kind: Kind::OwnDoor(door) });
         members.push(Member { priority: PARENT, kind: Kind::Parent });
         if !rules.rules().is_empty() {
             members.push(Member { priority: RULES, kind: Kind::Rules(UserRules::new(rules, around())) });
@@ -148,7 +153,7 @@ impl PolicyChain {
                 Kind::List(list) => list.of_tool(tool, exposed, assessment).map(|verdict| (verdict, false)),
                 Kind::Rules(rules) => rules.of_tool(tool, exposed, assessment),
                 Kind::Label => Some((labelled(tool), false)),
-                Kind::Policy(_) | Kind::Parent => None,
+                Kind::Policy(_) | Kind::OwnDoor(_) | Kind::Parent => None,
             };
             self.members.iter().map(said).collect()
         })
@@ -282,6 +287,7 @@ impl PolicyChain {
             Kind::Policy(policy) => (self.evaluate(policy.as_ref(), question).await, false),
             Kind::Label => (labelled(question.tool), false),
             Kind::List(list) => (self.evaluate(list, question).await, false),
+            Kind::OwnDoor(door) => (self.evaluate(door, question).await, false),
             Kind::Rules(rules) => {
                 let judging = AssertUnwindSafe(rules.judge(question)).catch_unwind();
                 match tokio::time::timeout(self.limit, judging).await {
@@ -332,6 +338,7 @@ impl Member {
     fn is_silent(&self, question: &Question<'_>) -> bool {
         match self.kind {
             Kind::Parent => question.identity.parent.is_none(),
+            Kind::OwnDoor(_) => !OwnDoor::is_near(question),
             Kind::Label => question.tool.labels().permission.is_none(),
             Kind::Policy(_) | Kind::List(_) | Kind::Rules(_) => false,
         }
@@ -341,6 +348,7 @@ impl Member {
         match &self.kind {
             Kind::Policy(policy) => policy.name().into(),
             Kind::List(list) => list.name().into(),
+            Kind::OwnDoor(door) => Policy::name(door).into(),
             Kind::Rules(rules) => Policy::name(rules).into(),
             Kind::Label => "tool".into(),
             Kind::Parent => match &question.identity.parent {

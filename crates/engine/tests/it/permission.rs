@@ -565,3 +565,28 @@ fn what_is_said_of_the_tool_itself_comes_after_lists_and_rules() {
     with(Action::Allow, PermissionSettings { deny: patterns(&["s__look"]), ..none() }, Trust::All, Hard);
     with(Action::Allow, rules(vec![rule("s__look", Action::Ask)]), Trust::Configured, Ask);
 }
+
+#[test]
+fn what_people_are_asked_is_not_answered_by_a_command() {
+    #[track_caller]
+    fn with(command: Value, want: Word) {
+        check(trust(Trust::All), &Judged::new("builtin/run_command", command), want);
+    }
+    for words in [
+        json!(["toolcrib", "approvals", "approve", "abcd"]),
+        json!(["/usr/local/bin/toolcrib", "approvals"]),
+        json!(["toolcrib", "--config", "x.toml", "approvals", "approve", "abcd"]),
+        json!(["sh", "-c", "cd /tmp && toolcrib approvals approve abcd --for always"]),
+        json!(["env", "A=b", "nohup", "toolcrib", "approvals", "grants"]),
+        json!(["bash", "-c", "tool'crib' ap\\provals approve abcd"]),
+        json!(["bash", "-c", "$X toolcrib approvals"]),
+    ] {
+        with(json!({"command": words}), Hard);
+    }
+    with(json!({"command": "toolcrib", "args": ["approvals", "approve", "abcd"]}), Hard);
+    // Neither allow lists nor rules lift it; looking at tools and reading about it are fine.
+    let allowing = PermissionSettings { allow: patterns(&["run_command"]), ..trust(Trust::All) };
+    check(allowing, &Judged::new("builtin/run_command", json!({"command": ["toolcrib", "approvals"]})), Hard);
+    with(json!({"command": ["toolcrib", "tools"]}), Allow);
+    with(json!({"command": ["grep", "toolcrib approvals", "README.md"]}), Allow);
+}

@@ -138,3 +138,38 @@ async fn nothing_is_told_of_a_server_that_policy_shuts_out() {
         assert_eq!(found.to_string().contains("dead"), told, "{lists:?}: {found}");
     }
 }
+
+#[tokio::test]
+async fn without_what_it_needs_a_scope_is_served_nothing() {
+    let mut settings = EngineSettings::default();
+    settings.assemble.policy.everyone.lists =
+        Lists { deny: vec!["mcp:home".parse().unwrap()], origins: "secret.toml:1".into(), ..Lists::default() };
+    let engine = engine(settings);
+    let needs = |tool: &str| Scope { required: vec![tool.parse().unwrap()], ..Scope::default() };
+    for (tool, stage) in [("mcp:work/find", None), ("mcp:home/find", Some("global")), ("mcp:gone/find", Some("source"))]
+    {
+        let scope = needs(tool);
+        let served = engine.view(&scope).map(|_| ()).map_err(|error| error.to_string());
+        let told = stage.map(|stage| format!("{tool} ({stage})"));
+        assert_eq!(served.is_ok(), told.is_none(), "{served:?}");
+        let searched = engine.search(&scope, &json!({"query": "find"})).await.is_ok();
+        assert_eq!(searched, told.is_none());
+        // Looking into it stays possible.
+        assert!(engine.inspect(&scope).is_ok() && engine.explain(&scope, "*").is_ok());
+        let bridged = json!({"name": "work__find", "arguments": {"n": 1}});
+        for report in [
+            call(&engine, &scope, "work__find", json!({"n": 1})).await,
+            call(&engine, &scope, "tool_call", bridged).await,
+            call(&engine, &scope, "tool_search", json!({"query": "find"})).await,
+        ] {
+            match &told {
+                None => assert_eq!(report.outcome, Outcome::Ok, "{}", text(&report)),
+                Some(told) => {
+                    let said = text(&report);
+                    assert_eq!(report.outcome, Outcome::Denied, "{said}");
+                    assert!(said.contains(told) && !said.contains("secret.toml"), "{said}");
+                }
+            }
+        }
+    }
+}

@@ -35,6 +35,8 @@ use super::{
 
 const REASON_CHARS: usize = 600;
 const STDERR_LINES: usize = 20;
+/// Most reasons for being down that are logged before it is ready again.
+const MAX_TOLD: usize = 8;
 // A call would rather fail than wait longer than this for a server that rests.
 const WORTH_WAITING: Duration = Duration::from_secs(1);
 // Servers may say that a list holds for no time at all.
@@ -113,8 +115,15 @@ impl Upstream {
         });
         let upstream = Arc::new(Self { core: core.clone() });
         let publisher = hub.register(source, options, upstream.clone());
-        let supervisor =
-            Supervisor { core: core.clone(), publisher, store, fingerprint, saved: None, publishing: None };
+        let supervisor = Supervisor {
+            core: core.clone(),
+            publisher,
+            store,
+            fingerprint,
+            saved: None,
+            publishing: None,
+            told: Vec::new(),
+        };
         core.tracker.spawn(supervisor.run());
         upstream
     }
@@ -203,6 +212,8 @@ struct Supervisor {
     saved: Option<ContentHash>,
     // A publication that may still be under way although whoever began it was dropped.
     publishing: Option<JoinHandle<()>>,
+    // Why it was down since it was last ready, as far as that was logged.
+    told: Vec<String>,
 }
 
 /// What comes after a connection.
@@ -401,7 +412,7 @@ impl Supervisor {
                 Ok(ttl) => ttl,
                 Err(reason) => {
                     let reason = one_line(&self.core.mask.apply(&reason), REASON_CHARS);
-                    tracing::warn!(source = %self.core.source, %reason, "listing failed");
+                    self.tell("listing failed", &reason);
                     self.core.facts.now.lock().last_error = Some(reason.clone());
                     self.state(SourceState::Down { reason: format!("connected, but {reason}") }).await;
                     due = listed_at + pace;
@@ -439,6 +450,7 @@ impl Supervisor {
         let instructions = session.hello.instructions.clone();
         self.save(&listing.items, instructions.as_deref()).await;
         self.publish(SourceState::Ready, listing.items, instructions, false).await;
+        self.told.clear();
         Ok(listing.ttl)
     }
 
@@ -488,10 +500,21 @@ impl Supervisor {
 
     async fn down(&mut self, reason: &str, retry_from: Instant) {
         let reason = one_line(&self.core.mask.apply(reason), REASON_CHARS);
-        tracing::warn!(source = %self.core.source, %reason, "down");
+        self.tell("down", &reason);
         self.core.facts.now.lock().last_error = Some(reason.clone());
         self.state(SourceState::Down { reason: reason.clone() }).await;
         self.core.phase.send_replace(Phase::Down { reason, retry_from });
+    }
+
+    /// Once for each reason: a server that stays away is tried again and again.
+    fn tell(&mut self, what: &str, reason: &str) {
+        let source = &self.core.source;
+        if self.told.len() >= MAX_TOLD || self.told.iter().any(|told| told == reason) {
+            tracing::debug!(%source, %reason, "{what}");
+        } else {
+            tracing::warn!(%source, %reason, "{what}");
+            self.told.push(reason.to_owned());
+        }
     }
 
     async fn stopped(&mut self) {

@@ -18,7 +18,7 @@ use super::{
 
 pub(super) fn health(api: &Api, caller: &ApiCaller) -> Result<Health, Problem> {
     let engine = &api.world.engine;
-    let view = engine.view(&Asking::caller(api, caller)).map_err(refused)?;
+    let view = engine.inspect(&Asking::caller(api, caller)).map_err(refused)?;
     let mut tools: BTreeMap<&Source, usize> = BTreeMap::new();
     for tool in view.set.tools() {
         *tools.entry(tool.source()).or_default() += 1;

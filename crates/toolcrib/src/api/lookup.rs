@@ -1,6 +1,6 @@
 //! Listing, searching, describing, assembling.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use toolcrib_core::{
     bridge::{BRIDGE_NAMES, describe_reply, read_describe},
     name::clashes,
@@ -48,7 +48,11 @@ pub(super) async fn search(api: &Api, caller: &ApiCaller, search: Search) -> Res
     let session = search.session.as_deref().map(str::to_owned);
     let identity = Identity { agent: asking.agent, session, ..Identity::default() };
     match api.world.engine.search_as(&asking.scope, &identity, Door::Http, &arguments).await.map_err(refused)? {
-        Ok(found) => as_wire(&found),
+        Ok(mut found) => {
+            let next = "Run one with POST /v1/calls {\"name\": …, \"arguments\": {…}}; POST /v1/describe gives the full schema.";
+            reword(&mut found, next);
+            as_wire(&found)
+        }
         Err(error) => Err(Problem::new(Code::NotRead, error.to_string()).at("/query", error.to_string())),
     }
 }
@@ -59,7 +63,16 @@ pub(super) fn describe(api: &Api, caller: &ApiCaller, describe: &Describe) -> Re
     let names: Vec<&str> = describe.names.iter().map(|name| &**name).collect();
     let request = read_describe(&json!({"names": names}))
         .map_err(|error| Problem::new(Code::NotRead, error.to_string()).at("/names", error.to_string()))?;
-    as_wire(&describe_reply(&request, &view.set).value)
+    let mut reply = describe_reply(&request, &view.set).value;
+    reword(&mut reply, "Run it with POST /v1/calls, arguments as inputSchema says.");
+    as_wire(&reply)
+}
+
+/// What to do next is another thing for a program than for a model.
+fn reword(reply: &mut Value, next: &str) {
+    if let Some(told) = reply.get_mut("next") {
+        *told = next.into();
+    }
 }
 
 pub(super) async fn assemble(api: &Api, caller: &ApiCaller, assemble: Assemble) -> Result<Assembled, Problem> {

@@ -1,11 +1,7 @@
 //! From a key and what a request says of itself to a scope.
 
-use toolcrib_core::{
-    Scope,
-    assemble::Incomplete,
-    select::{Model, SelectError},
-};
-use toolcrib_engine::{Identity, Principal};
+use toolcrib_core::{Scope, select::Model};
+use toolcrib_engine::{Identity, Principal, Unservable};
 use toolcrib_gateway::api::{ApiCaller, Code, Problem, wire::ScopeWish};
 
 use super::Api;
@@ -56,23 +52,14 @@ fn bound(what: &str, has: Option<&str>, wants: Option<&str>) -> Result<(), Probl
 }
 
 /// A scope that nothing can be shown to.
-#[expect(clippy::needless_pass_by_value, reason = "as map_err gives it")]
-pub(super) fn refused(error: SelectError) -> Problem {
-    Problem::new(Code::ScopeRefused, error.to_string())
+pub(super) fn refused(error: impl Into<Unservable>) -> Problem {
+    Problem::new(Code::ScopeRefused, error.into().to_string())
 }
 
 /// A set that there is none of.
 pub(super) fn unassembled(why: Unassembled) -> Problem {
     match why {
-        Unassembled::Scope(error) => refused(error),
-        // What is missing is told, not who removed it.
-        Unassembled::Incomplete(Incomplete::Missing { tools }) => {
-            let names: Vec<&str> = tools.iter().map(|absence| &*absence.tool).collect();
-            Problem::new(Code::ScopeRefused, format!("required tools are missing: {}", names.join(", ")))
-        }
-        Unassembled::Incomplete(Incomplete::NothingLeft { .. }) => {
-            Problem::new(Code::ScopeRefused, "the lists that apply leave no tool".to_owned())
-        }
+        Unassembled::Unservable(error) => refused(error),
         Unassembled::Broken(error) => Problem::new(Code::Broken, format!("{error:#}")),
     }
 }

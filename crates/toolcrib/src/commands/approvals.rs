@@ -35,11 +35,16 @@ pub(crate) async fn run(args: ApprovalsArgs) -> anyhow::Result<Exit> {
     let loaded = world::load(&args.config)?;
     let stores = stores::open_existing(&loaded.config)?;
     let approvals = Approvals::new(stores.approvals.clone(), settings::approvals(&loaded.config, true));
-    let desk = Desk { approvals, on_record: loaded.config.audit.enabled, me: Responder::owner("terminal") };
+    let desk = Desk { approvals, on_record: loaded.config.audit.enabled, me: me() };
     let damage = stores.damage.clone();
     let exit = act(args, &desk, stores).await?;
     damage::note(damage.as_ref());
     Ok(exit)
+}
+
+/// Who answers, as far as can be told: a command that runs without a terminal may be anybody's script.
+fn me() -> Responder {
+    Responder::owner(if std::io::stdin().is_terminal() { "terminal" } else { "command line without a terminal" })
 }
 
 async fn act(args: ApprovalsArgs, desk: &Desk, stores: Stores) -> anyhow::Result<Exit> {
@@ -190,7 +195,9 @@ impl Desk {
                 _ = &mut interrupted => return Ok(Exit::Done),
             };
             if json {
-                print::line(serde_json::to_string(&stored)?);
+                if !print::goes_on(serde_json::to_string(&stored)?) {
+                    return Ok(Exit::Done);
+                }
             } else if attended {
                 asker::show(&stored.request);
                 let Some(line) = asker::line_unless(&mut interrupted, asker::read_line()).await? else {

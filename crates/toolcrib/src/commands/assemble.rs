@@ -12,14 +12,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_core::{
     ContentHash, Scope,
-    assemble::Incomplete,
     conversation::{LeftOut, Loaded, Turn, TurnRequest, TurnSet, mend_references},
     explain::Explanation,
     model::Model,
     render::{KeyMap, Loss, Refused, StrictVerdict, Target, TooManyTools},
-    select::{FindingKind, SelectError},
+    select::FindingKind,
 };
-use toolcrib_engine::View;
+use toolcrib_engine::{Unservable, View};
 
 use crate::{
     args::AssembleArgs,
@@ -30,7 +29,7 @@ use crate::{
 };
 
 /// The JSON document. `definitions` holds a hash of the whole definition of every reachable tool, so that two documents
-/// can be compared; `incomplete` says why the set must not be handed to a run.
+/// can be compared.
 #[derive(Serialize)]
 struct Assembled<'a> {
     target: &'static str,
@@ -60,8 +59,6 @@ struct Assembled<'a> {
     too_many: Option<TooManyTools>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<&'a String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    incomplete: Option<&'a Incomplete>,
     #[serde(flatten)]
     conversation: Option<Conversation<'a>>,
     hash: String,
@@ -96,8 +93,15 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
     world.scope.context_length = args.context_length;
     Rendering::measure(&mut world.scope, model.as_ref());
     world.wait_all(args.look.wait).await;
-    let view = world.view()?;
+    let view = world.inspect()?;
     let set = &view.set;
+    // A run must not begin without its tools: there is nothing to hand to it.
+    if let Some(incomplete) = &set.incomplete {
+        world.warn_about_sources();
+        print::note(format!("error: {}", print::clean(&incomplete.to_string())));
+        world.stop().await;
+        return Ok(Exit::Denied);
+    }
     let trace = trace(&world, &world.scope)?;
     for odd in warnings(&world).await {
         print::note(odd);
@@ -119,23 +123,19 @@ pub(crate) async fn run(args: AssembleArgs) -> anyhow::Result<Exit> {
         }
         turn.iter().for_each(turns::tell);
         print::note(format!(
-            "tier {}, listing {}, {} tokens shown of {} ({}), {} tools reachable",
+            "tier {}, listing {}, {} tokens shown of {} ({}), {} reachable",
             assembled.tier,
             assembled.listing_form,
             payload.tokens.shown,
             payload.tokens.eager,
             payload.tokens.counter,
-            set.tools().len()
+            print::count(set.tools().len(), "tool")
         ));
     }
     warn(target, &payload);
     world.warn_about_sources();
-    let incomplete = set.incomplete.clone();
-    if let Some(incomplete) = &incomplete {
-        print::note(format!("error: {}", print::clean(&incomplete.to_string())));
-    }
     world.stop().await;
-    Ok(if incomplete.is_some() { Exit::Denied } else { Exit::Done })
+    Ok(Exit::Done)
 }
 
 /// What became of every tool.
@@ -166,7 +166,7 @@ pub(crate) async fn payload(
     let prepared = prepared(world, scope, target, request).await?;
     // A run must not begin without its tools.
     if let Some(incomplete) = &prepared.view.set.incomplete {
-        return Err(Unassembled::Incomplete(incomplete.clone()));
+        return Err(Unassembled::Unservable(Unservable::Incomplete(incomplete.clone())));
     }
     let Prepared { view, model, payload, turn } = &prepared;
     let turn = turn.as_ref().map(|turn| (turn, request.and_then(|request| mended(request, target, payload))));
@@ -185,10 +185,8 @@ pub(crate) struct Prepared {
 
 /// Why there is no set.
 pub(crate) enum Unassembled {
-    /// The scope cannot be served.
-    Scope(SelectError),
-    /// A tool that must be there is not.
-    Incomplete(Incomplete),
+    /// The scope is served nothing.
+    Unservable(Unservable),
     /// The configuration cannot.
     Broken(anyhow::Error),
 }
@@ -205,7 +203,7 @@ pub(crate) async fn prepared(
     let rendering = Rendering::of(&loaded, &settings.assemble.policy.groups).map_err(Unassembled::Broken)?;
     let model = scope.model.as_ref().map(|model| rendering.model(&model.to_string(), target));
     Rendering::measure(&mut scope, model.as_ref());
-    let view = world.engine.view(&scope).map_err(Unassembled::Scope)?;
+    let view = world.engine.view(&scope).map_err(Unassembled::Unservable)?;
     let turn = request.map(|request| view.turn(request));
     let payload = rendering.payload(&view, target, model.as_ref(), turn.as_ref(), &world.counts);
     Ok(Prepared { view, model, payload, turn })
@@ -262,7 +260,6 @@ fn assembled<'v>(
         refused: &rendered.refused,
         too_many: rendered.too_many,
         notes: payload.notes.iter().chain(turn.iter().flat_map(|turn| &turn.notes)).collect(),
-        incomplete: set.incomplete.as_ref(),
         conversation: turn.map(|turn| Conversation {
             loaded: &turn.loaded,
             left_out: &turn.left_out,

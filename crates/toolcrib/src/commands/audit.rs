@@ -12,7 +12,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use tokio_util::sync::CancellationToken;
 use toolcrib_engine::{
     Outcome,
-    journal::{self, JournalFilter, JournalStore, StoredRecord, verify},
+    journal::{self, ExportError, JournalFilter, JournalStore, StoredRecord, verify},
 };
 
 use super::damage;
@@ -78,8 +78,8 @@ pub(crate) fn since(text: &str) -> anyhow::Result<u64> {
 }
 
 fn outcome(word: &str) -> anyhow::Result<Outcome> {
-    serde_json::from_value(word.into()).with_context(|| {
-        format!(
+    serde_json::from_value(word.into()).map_err(|_| {
+        anyhow::anyhow!(
             "'{word}' is no outcome; one of ok, tool_error, denied, invalid, timed_out, cancelled, unavailable, unknown"
         )
     })
@@ -115,13 +115,28 @@ async fn export(journal: &dyn JournalStore, filter: JournalFilter, path: &str) -
         Box::new(std::io::stdout())
     } else {
         // A record of what happened is not written over.
-        Box::new(BufWriter::new(File::create_new(path).with_context(|| format!("cannot create {path}"))?))
+        let file = File::create_new(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                anyhow::anyhow!("{path} exists already, and a record is not written over; choose a new name")
+            }
+            _ => anyhow::Error::new(error).context(format!("cannot create {path}")),
+        })?;
+        Box::new(BufWriter::new(file))
     };
-    let count = journal::export(journal, filter, &mut out).await.with_context(|| format!("cannot export to {path}"))?;
+    let exported = journal::export(journal, filter, &mut out).await;
+    // Whoever reads standard output has had enough.
+    if path == "-" && exported.as_ref().is_err_and(is_broken_pipe) {
+        return Ok(Exit::Done);
+    }
+    let count = exported.with_context(|| format!("cannot export to {path}"))?;
     if path != "-" {
         print::note(format!("{count} records written to {path}"));
     }
     Ok(Exit::Done)
+}
+
+fn is_broken_pipe(error: &ExportError) -> bool {
+    matches!(error, ExportError::Write(error) if error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 /// Prints the last records and then those that come, until the user has enough.
@@ -141,14 +156,15 @@ async fn follow(journal: &dyn JournalStore, filter: JournalFilter, json: bool) -
     let take = |stored: StoredRecord| {
         if json {
             match serde_json::to_string(&stored) {
-                Ok(text) => print::line(text),
+                Ok(text) if print::goes_on(&text) => {}
+                Ok(_) => return ControlFlow::Break(()),
                 Err(error) => {
                     failure = Some(error);
                     return ControlFlow::Break(());
                 }
             }
-        } else {
-            print::line(follow_line(&row(&stored)));
+        } else if !print::goes_on(follow_line(&row(&stored))) {
+            return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
     };

@@ -5,7 +5,7 @@ use std::{io::IsTerminal, time::Duration};
 use anyhow::{Context, bail};
 use serde_json::{json, value::RawValue};
 use tokio_util::sync::CancellationToken;
-use toolcrib_engine::{CallReply, CallRequest, Door, Outcome, Trust};
+use toolcrib_engine::{CallReply, CallRequest, Cause, Door, Outcome, Trust};
 
 use crate::{args::CallArgs, asker, exit::Exit, files::read_stdin, print, world::World};
 
@@ -67,6 +67,11 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
                 print::note(print::clean(message));
             }
         }
+    }
+    if let Some(Cause::Approval { request }) = &report.cause
+        && world.store.kept
+    {
+        print::note(format!("`toolcrib approvals approve {request}` lets this call run once."));
     }
     world.stop().await;
     Ok(match report.outcome {

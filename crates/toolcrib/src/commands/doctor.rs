@@ -5,12 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use serde::Serialize;
 use serde_json::Value;
 use toolcrib_connect::plugins::{PluginReport, PluginState};
-use toolcrib_core::{
-    Catalog, SourceState,
-    name::{NameSettings, exposed_name},
-    permission::{Action, Rule, ToolPattern},
-};
-use toolcrib_engine::PermissionSettings;
+use toolcrib_core::SourceState;
 use toolcrib_mcp::upstream::UpstreamReport;
 
 use super::damage;
@@ -41,7 +36,7 @@ pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
     world.wait_all(args.wait).await;
     let loaded = world.loaded().await;
     let catalog = world.engine.hub().catalog();
-    let view = world.view()?;
+    let view = world.inspect()?;
     let settings = world.engine.settings();
     let mut findings = Vec::new();
     let mut find = |level, about: String, message: String| findings.push(Finding { level, about, message });
@@ -55,6 +50,9 @@ pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
             "configuration".to_owned(),
             "no configuration file was found; built-in tools only. `toolcrib import` takes over another client's servers".to_owned(),
         );
+    }
+    if let Some(text) = world.passed_over().await {
+        find("note", "configuration".to_owned(), text);
     }
     for text in &world.store.findings {
         find("warning", "store".to_owned(), text.clone());
@@ -99,13 +97,6 @@ pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
     }
     if let Some(incomplete) = &view.set.incomplete {
         find("error", "policy".to_owned(), incomplete.to_string());
-    }
-    for (key, pattern) in nameless(&settings.permissions, &catalog, &settings.assemble.names) {
-        find(
-            "warning",
-            format!("permissions.{key}"),
-            format!("'{pattern}' names no tool that any source offers: it restricts nothing; is it spelled right?"),
-        );
     }
     if let Ok(listen) = loaded.config.gateway.listen.parse::<SocketAddr>() {
         if let Err(error) = crate::settings::gateway(&loaded.config, listen).check() {
@@ -177,22 +168,6 @@ pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
     let failed = report.findings.iter().any(|finding| finding.level == "error");
     world.stop().await;
     Ok(if failed { Exit::Failed } else { Exit::Done })
-}
-
-/// What is to be denied or asked about and names nothing. Tools of sources that are down are not known.
-fn nameless(permissions: &PermissionSettings, catalog: &Catalog, names: &NameSettings) -> Vec<(String, ToolPattern)> {
-    let listed = [("deny", &permissions.deny), ("ask", &permissions.ask)];
-    let listed = listed.into_iter().flat_map(|(key, list)| list.iter().map(move |pattern| (key.to_owned(), pattern)));
-    let restricts = |rule: &&Rule| rule.enabled && rule.action != Action::Allow;
-    let ruled = permissions.rules.rules().iter().filter(restricts).map(|rule| (rule.origin.clone(), &rule.tool));
-    let ruled = ruled.map(|(origin, tool)| (origin.trim_start_matches("permissions.").to_owned(), tool));
-    let roles = permissions.roles.iter();
-    let roles = roles.flat_map(|(role, lists)| lists.deny.iter().map(move |tool| (format!("roles.{role}.deny"), tool)));
-    let named = |pattern: &ToolPattern| {
-        catalog.tools().any(|tool| pattern.names(tool, &exposed_name(tool.id(), names), &permissions.groups))
-    };
-    let all = listed.chain(ruled).chain(roles);
-    all.filter(|(_, pattern)| !named(pattern)).map(|(key, pattern)| (key, pattern.clone())).collect()
 }
 
 fn people(report: &Report) {

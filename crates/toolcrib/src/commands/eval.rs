@@ -27,7 +27,10 @@ pub(crate) async fn run(args: EvalArgs) -> anyhow::Result<Exit> {
     };
     for set in sets.iter().filter(|set| set.tools.repeated() > 0) {
         let (name, repeated) = (&set.name, set.tools.repeated());
-        print::note(format!("warning: {name}: left out {repeated} tools whose id an earlier one has already"));
+        print::note(format!(
+            "warning: {name}: left out {} whose id an earlier one has already",
+            print::count(repeated, "tool")
+        ));
     }
     let several = args.sets.is_some();
     if args.learn {

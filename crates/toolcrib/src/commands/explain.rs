@@ -2,7 +2,10 @@
 
 use anyhow::Context;
 use serde_json::{Value, json};
-use toolcrib_core::explain::{Explanation, Fate};
+use toolcrib_core::{
+    Source,
+    explain::{Explanation, Fate},
+};
 use toolcrib_engine::{
     Identity, Judgement,
     permission::{Decision, Verdict},
@@ -36,11 +39,14 @@ pub(crate) async fn run(args: ExplainArgs) -> anyhow::Result<Exit> {
             print::line(print::one_line(&explanation.sentence()));
             if let Some(judgement) = judgement {
                 print::line(print::one_line(&sentence(judgement, args.with.is_some())));
+                for remark in remarks(&world, explanation, judgement, args.with.is_some()) {
+                    print::line(format!("  {}", print::one_line(&remark)));
+                }
             }
         }
     }
     if found.is_empty() {
-        let view = world.view()?;
+        let view = world.inspect()?;
         let near = toolcrib_core::bridge::suggest(&args.name, view.set.names());
         let near = if near.is_empty() { String::new() } else { format!(" Closest names: {}.", near.join(", ")) };
         print::note(print::clean(&format!("No source offers a tool called '{}'.{near}", args.name)));
@@ -87,6 +93,31 @@ fn sentence(judgement: &Judgement, with_arguments: bool) -> String {
             format!("  {call} would be refused: {reason} ({authority}; {nature}). Changing that rule lets it run.")
         }
     }
+}
+
+/// What a judgement leaves open, and what would change it.
+fn remarks(world: &World, explanation: &Explanation, judgement: &Judgement, with_arguments: bool) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let id = &explanation.id;
+    let catalog = world.engine.hub().catalog_for(&world.scope);
+    let Some(tool) = catalog.get(id) else { return remarks };
+    if with_arguments && id.source == Source::Builtin && !matches!(judgement.decision, Decision::Deny { .. }) {
+        remarks.push(
+            "What the tool itself refuses shows only when it runs: paths outside of builtin.files.roots, commands and addresses that the builtin section does not let through."
+                .to_owned(),
+        );
+    }
+    let hints = tool.annotations();
+    if let Source::Mcp(server) = &id.source
+        && hints.read_only_hint == Some(true)
+        && hints.destructive_hint != Some(true)
+        && !tool.hints_trusted()
+    {
+        remarks.push(format!(
+            "The server says that it only reads, which is not believed; servers.{server}.trust_hints = true believes it."
+        ));
+    }
+    remarks
 }
 
 /// The judgement as `--json` and the JSON API tell it.

@@ -37,7 +37,8 @@ pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
         }
     }
     if found.is_empty() {
-        print::note("Nothing to import.");
+        let places: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        print::note(format!("Nothing to import: no servers in {}.", places.join(", ")));
         return Ok(Exit::Failed);
     }
     let before = match fs::read_to_string(&args.into) {
@@ -63,6 +64,18 @@ pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
                 Taken::Refused(reason) => format!("refused: {reason}"),
             };
             print::line(format!("{}: {what} (from {})", print::clean(&server.name), server.file.display()));
+            if server.differs {
+                let other = server
+                    .other
+                    .as_ref()
+                    .map_or("what was there".to_owned(), |file| format!("that of {}", file.display()));
+                print::note(match server.taken {
+                    Taken::Replaced => format!("  it differs from {other}, which is left out now"),
+                    _ => format!(
+                        "  it differs from {other} and is left out; give one of the two another name to have both"
+                    ),
+                });
+            }
             if !server.left_out.is_empty() {
                 print::note(format!("  left out, because nothing here reads it: {}", server.left_out.join(", ")));
             }

@@ -42,7 +42,7 @@ pub(crate) async fn run(args: LintArgs) -> anyhow::Result<Exit> {
     let baseline = args.baseline.as_deref().map(read_baseline).transpose()?;
     let world = World::start(&args.look.sources).await?;
     world.wait_all(args.look.wait).await;
-    let view = world.view()?;
+    let view = world.inspect()?;
     let catalog = world.engine.hub().catalog();
     let report = look(&view, &catalog, targets, world.policy_findings().await);
     let tools = view.set.tools().len();
@@ -51,7 +51,11 @@ pub(crate) async fn run(args: LintArgs) -> anyhow::Result<Exit> {
     if let Some(path) = &args.write_baseline {
         let text = serde_json::to_string_pretty(&Baseline::of(&report.findings))? + "\n";
         fs::write(path, text).with_context(|| format!("cannot write the baseline {}", path.display()))?;
-        print::note(format!("{} findings are accepted from now on ({})", report.findings.len(), path.display()));
+        print::note(format!(
+            "accepted from now on: {} ({})",
+            print::count(report.findings.len(), "finding"),
+            path.display()
+        ));
         return Ok(Exit::Done);
     }
     let Report { mut findings, more } = report;
@@ -141,9 +145,10 @@ fn tell(findings: &[Finding], more: &[(Code, usize)], level: Level) {
 fn summarise(findings: &[Finding], tools: usize, accepted: usize, stale: &[Accepted]) {
     let of = |severity: Severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let mut line = format!(
-        "{tools} tools: {} errors, {} warnings, {} of interest",
-        of(Severity::Error),
-        of(Severity::Warning),
+        "{}: {}, {}, {} of interest",
+        print::count(tools, "tool"),
+        print::count(of(Severity::Error), "error"),
+        print::count(of(Severity::Warning), "warning"),
         of(Severity::Info)
     );
     if accepted > 0 {

@@ -82,12 +82,15 @@ async fn http(mut args: ServeArgs, shutdown: CancellationToken) -> anyhow::Resul
 
 /// Says what the tools cost a model and what they would cost without the bridge, once the servers are there.
 async fn tell_savings(world: Arc<World>) {
+    if let Some(text) = world.passed_over().await {
+        print::note(format!("note: {text}"));
+    }
     world.wait_all(SETTLING).await;
     if let Ok(view) = world.view() {
         let tokens = view.set.tokens;
         print::note(format!(
-            "{} tools; a model is shown {} tokens instead of {} ({})",
-            view.set.tools().len(),
+            "{}; a model is shown {} tokens instead of {} ({})",
+            print::count(view.set.tools().len(), "tool"),
             tokens.shown,
             tokens.eager,
             tokens.counter

@@ -53,8 +53,8 @@ pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
         print::table(&["NAME", "ID", "SHOWN", "TOKENS", "SERVER"], cells);
         let tokens = view.set.tokens;
         print::note(format!(
-            "{} tools; a model is shown {} tokens instead of {} ({}).",
-            rows.len(),
+            "{}; a model is shown {} tokens instead of {} ({}).",
+            print::count(rows.len(), "tool"),
             tokens.shown,
             tokens.eager,
             tokens.counter

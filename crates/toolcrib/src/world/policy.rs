@@ -1,8 +1,9 @@
 //! What is odd about the policy, for everybody who is served by it.
 
-use toolcrib_core::select::{FindingKind, Level, PolicyFinding, lint};
+use toolcrib_core::select::{FindingKind, Level, PolicyFinding, lint, lint_mentions};
 
 use super::World;
+use crate::settings;
 
 impl World {
     /// Findings about the policy in force, from the scopes that the configuration tells of: the command's own, one for each
@@ -25,6 +26,8 @@ impl World {
             scopes.push((format!("caller '{name}'"), self.callers.scope(Some(name), None)));
         }
         let mut found = lint(&catalog, &settings.assemble, &settings.permissions.risks, &scopes);
+        let mentions = settings::mentions(&loaded);
+        found.extend(lint_mentions(&catalog, &settings.assemble, &settings.permissions.risks, &mentions));
         for name in config.callers.keys().filter(|name| !config.gateway.named_keys.contains_key(*name)) {
             found.push(PolicyFinding {
                 level: Level::Warning,
@@ -34,6 +37,7 @@ impl World {
                 message: "no key of gateway.named_keys goes by that name".to_owned(),
             });
         }
+        found.sort();
         found
     }
 }

@@ -23,6 +23,7 @@ fn run(config: &str, args: &[&str]) -> Ran {
         .current_dir(scratch.path())
         .env("TOOLCRIB_STORE", ":memory:")
         .env("XDG_CONFIG_HOME", scratch.path())
+        .env("HOME", scratch.path())
         .env_remove("TOOLCRIB_CONFIG")
         .output()
         .unwrap();
@@ -272,7 +273,7 @@ fn assemble_follows_a_conversation() {
 #[test]
 fn lint_judges_definitions_and_its_code_can_gate() {
     // The catalog holds one definition that is refused.
-    check("", &with_catalog(&["lint"]), 1, "error   quarantined static:shop/bad", "1 errors");
+    check("", &with_catalog(&["lint"]), 1, "error   quarantined static:shop/bad", "1 error, ");
     check("", &with_catalog(&["lint", "--level", "error"]), 1, "fix: do what the reason says", "");
     check("", &with_catalog(&["lint", "--fail-on", "never"]), 0, "quarantined", "");
     check("", &with_catalog(&["lint", "--target", "nobody"]), 2, "", "'nobody' is not a target");
@@ -283,7 +284,7 @@ fn lint_judges_definitions_and_its_code_can_gate() {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("accepted.json");
     let file = file.to_str().unwrap();
-    check("", &with_catalog(&["lint", "--write-baseline", file]), 0, "", "are accepted from now on");
+    check("", &with_catalog(&["lint", "--write-baseline", file]), 0, "", "accepted from now on: ");
     check("", &with_catalog(&["lint", "--baseline", file, "--fail-on", "info"]), 0, "", "accepted by the baseline");
     check("", &["lint", "--baseline", file], 0, "", "of the baseline are gone");
     let ran = run("", &with_catalog(&["lint", "--json", "--target", "ollama", "--target", "gemini"]));
@@ -292,5 +293,33 @@ fn lint_judges_definitions_and_its_code_can_gate() {
     let finding = &printed["findings"][0];
     for key in ["code", "severity", "tool", "place", "message", "fix", "fingerprint"] {
         assert!(finding[key].is_string(), "{key}: {finding}");
+    }
+}
+
+#[test]
+fn errors_say_everything_once() {
+    let ran = run("", &["tools", "--config", "none.toml"]);
+    assert_eq!(ran.err.matches("os error 2").count(), 1, "{}", ran.err);
+    let ran = run("", &["import", "claude-code"]);
+    assert!(ran.err.contains("Nothing to import: no servers in ") && ran.err.contains(".claude.json"), "{}", ran.err);
+    let ran = run("", &["tools", "--allow", "current_time"]);
+    assert!(ran.err.starts_with("1 tool; "), "{}", ran.err);
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    for words in [&["completions", "bash"][..], &["tools"], &["completions", "zsh"]] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_toolcrib"))
+            .args(words)
+            .env("TOOLCRIB_STORE", ":memory:")
+            .env("XDG_CONFIG_HOME", "/nonexistent")
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.code() == Some(0) && !said.contains("panicked"), "{words:?}: {said}");
     }
 }

@@ -114,7 +114,7 @@ fn a_damaged_never_still_refuses_until_it_is_taken_away() {
     place.damage("UPDATE grants SET record = '{}'");
     let call = ["call", "kv_set", r#"{"key":"a","value":"v"}"#];
     let (_, said) = place.check(&call, 3);
-    assert!(said.contains("cannot be read") && said.contains("toolcrib approvals revoke"), "{said}");
+    assert!(said.contains("cannot be read") && said.contains("revoke it under its handle"), "{said}");
     // Another tool is not concerned.
     place.check(&["call", "current_time"], 0);
     let (out, _) = place.check(&["approvals", "grants", "--json"], 0);

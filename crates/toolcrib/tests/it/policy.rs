@@ -213,6 +213,23 @@ fn a_set_without_what_it_needs_is_refused() {
         ran.err
     );
     assert_eq!(folder.run(&["assemble", "--require", "shop__find_order"]).code, 0);
+    // At every door, and nothing of it goes to a script that reads on.
+    for words in [
+        &["assemble"][..],
+        &["assemble", "--json"],
+        &["tools"],
+        &["tools", "--json"],
+        &["search", "order"],
+        &["show", "shop__find_order"],
+        &["call", "read_file", r#"{"path":"tools.json"}"#],
+    ] {
+        let ran = folder.run(&[words, &["--require", "current_time"]].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{words:?}: {}", ran.err);
+        assert!(ran.err.contains("current_time") && ran.err.contains("global"), "{words:?}: {}", ran.err);
+    }
+    for words in [&["explain", "current_time"][..], &["lint", "--fail-on", "never"]] {
+        assert_eq!(folder.run(&[words, &["--require", "current_time"]].concat()).code, 0, "{words:?}");
+    }
     // Case 39.
     let ran = folder.run(&["assemble", "--allow", "builtin/current_time"]);
     assert_eq!(ran.code, 3);
@@ -322,4 +339,47 @@ fn a_place_with_both_lists_is_closed() {
     let listed = folder.json(&["tools", "--config", "toolcrib.toml", "--config", "later.toml"]);
     let ids: Vec<&str> = listed["tools"].as_array().unwrap().iter().map(|tool| tool["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["builtin/current_time", "static:shop/refund"]);
+}
+
+#[test]
+fn entries_outside_of_the_policy_that_mean_nothing_are_told() {
+    let folder = Folder::new(
+        "[servers.down]\ncommand = '/nonexistent'\n[servers.down.tools.gone]\nenabled = false\n\
+         [permissions]\ndeny = ['shop__refnud', 'mcp:down/wipe']\nrisks = [{ tool = 'mcp:githib/x', risk = 'low' }]\n\
+         [permissions.roles.r]\nallow = ['nothing_such']\n\
+         [calls]\nrates = [{ tool = 'static:shop/none', limit = 1, window_ms = 1000 }]\n\
+         [disclosure]\nalways = ['static:shop/nope']\n[groups]\ng = ['static:shop/nix']\n\
+         [names.aliases]\nmine = 'static:shop/refnud'",
+    );
+    let report = folder.json(&["doctor"]);
+    let told: Vec<String> = report["findings"].as_array().unwrap().iter().map(Value::to_string).collect();
+    let linted = folder.json(&["lint", "--fail-on", "never"]);
+    let linted: Vec<String> = linted["findings"].as_array().unwrap().iter().map(Value::to_string).collect();
+    for (entry, origin, message) in [
+        ("shop__refnud", "permissions.deny in ", "it restricts nothing"),
+        ("mcp:down/wipe", "permissions.deny in ", "mcp:down is down: "),
+        ("mcp:down/gone", "servers.down.tools.gone in ", "mcp:down is down: "),
+        ("mcp:githib/x", "permissions.risks[0] in ", "there is no source mcp:githib"),
+        ("nothing_such", "permissions.roles.r.allow in ", "no source offers a tool that it names"),
+        ("static:shop/none", "calls.rates[0] in ", "no source offers"),
+        ("static:shop/nope", "disclosure.always in ", "no source offers"),
+        ("static:shop/nix", "groups.g in ", "no source offers"),
+        ("static:shop/refnud", "names.aliases.mine in ", "the closest: refund"),
+    ] {
+        for list in [&told, &linted] {
+            let there = list.iter().any(|one| one.contains(entry) && one.contains(origin) && one.contains(message));
+            assert!(there, "{entry}: {list:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_list_of_servers_that_is_passed_over_is_told() {
+    let folder = Folder::new("[servers.mine]\nenabled = false\ncommand = 'x'");
+    let told = |folder: &Folder| folder.json(&["doctor"])["findings"].to_string().contains(".mcp.json is not read");
+    assert!(!told(&folder));
+    folder.write(".mcp.json", r#"{"mcpServers": {"other": {"command": "x"}}}"#);
+    assert!(told(&folder));
+    folder.write(".mcp.json", r#"{"mcpServers": {"mine": {"command": "x"}}}"#);
+    assert!(!told(&folder), "all of them were taken over");
 }

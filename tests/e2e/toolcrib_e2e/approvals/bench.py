@@ -150,7 +150,7 @@ def handle_in(reply: Reply) -> str:
     expect(reply.failed and reply.error is None, f"no result that is an error: {reply.comparable}")
     found = HANDLE.findall(reply.text)
     expect(found, f"no handle in {reply.text[:400]}")
-    expect(f"toolcrib approvals approve {found[0]}" in reply.text, f"does not say how to approve: {reply.text[:400]}")
+    expect("a person can approve it under that handle" in reply.text, f"does not say that it can be approved: {reply.text[:400]}")
     return found[0]
 
 

@@ -12,8 +12,12 @@ use crate::{
     selector::Selector,
 };
 
+/// What is said of built-in tools that are switched off.
+pub(super) const NOT_HERE: &str =
+    "it is a built-in tool that is not available here; the builtin section switches it on";
+
 /// Built-in tools that exist although they may be switched off (openclaw case 37: one source of truth for known names).
-fn shipped(id: &ToolId) -> bool {
+pub(super) fn shipped(id: &ToolId) -> bool {
     id.source == Source::Builtin && is_builtin(&id.name)
 }
 
@@ -66,7 +70,7 @@ fn entry(selector: &Selector, origin: &str, lets: bool, known: &Known<'_>, findi
 }
 
 /// Why an entry names nothing.
-fn missing(selector: &Selector, lets: bool, known: &Known<'_>) -> (Level, FindingKind, String) {
+pub(super) fn missing(selector: &Selector, lets: bool, known: &Known<'_>) -> (Level, FindingKind, String) {
     let groups = &known.settings.policy.groups;
     let unavailable = |message: String| (Level::Note, FindingKind::Unavailable, message);
     let unmatched = |message: String| (Level::Warning, FindingKind::Unmatched, message);
@@ -79,9 +83,7 @@ fn missing(selector: &Selector, lets: bool, known: &Known<'_>) -> (Level, Findin
     let meant = selector.identity().or_else(|| groups.aliased(selector.as_str()).cloned());
     let bare = ToolId::new(Source::Builtin, selector.as_str().to_lowercase());
     if meant.as_ref().is_some_and(shipped) || shipped(&bare) {
-        return unavailable(
-            "it is a built-in tool that is not available here; the builtin section switches it on".to_owned(),
-        );
+        return unavailable(NOT_HERE.to_owned());
     }
     if let Some(id) = &meant
         && let Some(refused) =
@@ -100,7 +102,9 @@ fn missing(selector: &Selector, lets: bool, known: &Known<'_>) -> (Level, Findin
             None => {
                 let near = known.catalog.sources().keys().map(ToString::to_string);
                 let text = source.to_string();
-                let near = near.min_by_key(|name| strsim::levenshtein(name, &text));
+                // As far as a slip goes.
+                let near = near.map(|name| (strsim::levenshtein(&name, &text), name)).min();
+                let near = near.filter(|(distance, _)| *distance <= text.len() / 3).map(|(_, name)| name);
                 unmatched(format!(
                     "there is no source {source}{}",
                     near.map_or(String::new(), |near| format!("; the closest is {near}"))

@@ -95,7 +95,7 @@ fn c120_o94_a_parked_call_runs_once_after_its_approval() {
             assert_eq!((parked.outcome, parked.attempts), (Outcome::Denied, 0));
             let CallReply::Result(result) = &parked.reply else { panic!() };
             let id = parked.evidence.authority.as_deref().unwrap().strip_prefix("request ").unwrap();
-            assert!(result.to_text().contains(&format!("toolcrib approvals approve {id}")));
+            assert!(result.to_text().contains(&format!("approval ({id})")));
             rig.answer(&ONCE).await;
             let report = rig.run(call()).await;
             assert_eq!((report.outcome, rig.tools.entered()), (Outcome::Ok, 1), "{}", text(&report));

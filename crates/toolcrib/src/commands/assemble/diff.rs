@@ -93,7 +93,7 @@ async fn now(world: &World, args: &AssembleArgs, target: Target, side: &str) -> 
     let rendering = Rendering::of(&loaded, &settings.assemble.policy.groups)?;
     let model = scope.model.as_ref().map(|model| rendering.model(&model.to_string(), target));
     Rendering::measure(&mut scope, model.as_ref());
-    let view = world.engine.view(&scope)?;
+    let view = world.engine.inspect(&scope)?;
     let payload = rendering.payload(&view, target, model.as_ref(), None, &world.counts);
     let trace = trace(world, &scope)?;
     Ok(serde_json::to_value(assembled(&view, target, model.as_ref(), &payload, None, trace))?)

@@ -97,7 +97,7 @@ fn ask(api: &Api) -> (String, String) {
     let piece = waiting["pending"].as_array().unwrap().last().unwrap().clone();
     let correlation = piece["correlation"].as_str().unwrap().to_owned();
     assert_eq!(piece["metadata"]["prompt"], "Tea or coffee?");
-    assert!(answer.body.contains(&format!("toolcrib approvals reply {correlation}")), "{answer:?}");
+    assert!(answer.body.contains(&format!("POST /v1/resume/{correlation}")), "{answer:?}");
     (handle(&answer), correlation)
 }
 

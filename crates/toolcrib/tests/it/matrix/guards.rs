@@ -170,13 +170,13 @@ guards! {
             settings.permissions.ask = vec!["mcp:up/note_*".parse().unwrap()];
             settings.permissions.allow = vec!["mcp:up".parse().unwrap()];
         },
-        says: "toolcrib approvals",
+        says: "a person's approval",
         ..Guard::default()
     };
     /// Asked about although the source is trusted.
     dangerous_tool: Guard {
         guarded: WIPE,
-        says: "toolcrib approvals",
+        says: "a person's approval",
         without: "permissions.trust = 'all'",
         settings_without: |settings, _| settings.permissions.trust = Trust::All,
         ..Guard::default()
@@ -186,7 +186,7 @@ guards! {
         config: "permissions.ask = ['mcp:up/note_*']",
         settings: |settings, _| settings.permissions.ask = vec!["mcp:up/note_*".parse().unwrap()],
         before: &[Step::Park(OTHER), Step::Approve],
-        says: "toolcrib approvals",
+        says: "a person's approval",
         sibling: OTHER,
         ..Guard::default()
     };
@@ -194,7 +194,7 @@ guards! {
         config: "permissions.ask = ['mcp:up/note_*']",
         settings: |settings, _| settings.permissions.ask = vec!["mcp:up/note_*".parse().unwrap()],
         before: &[Step::Park(NOTE), Step::Approve, Step::Run(NOTE)],
-        says: "toolcrib approvals",
+        says: "a person's approval",
         ..Guard::default()
     };
     /// Whatever the arguments are.
