@@ -188,8 +188,8 @@ pub fn merge(target: &str, found: &[Found], force: bool) -> Result<(String, Vec<
 
 /// What the target has under that name.
 fn standing<'d>(document: &'d DocumentMut, name: &str) -> Option<&'d dyn TableLike> {
-    let lists = LISTS.into_iter().filter_map(|list| document.get(list)?.as_table_like());
-    lists.filter_map(|list| list.get(name)?.as_table_like()).next()
+    let mut lists = LISTS.into_iter().filter_map(|list| document.get(list)?.as_table_like());
+    lists.find_map(|list| list.get(name)?.as_table_like())
 }
 
 /// The parts of a server that tell which one it is.

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use serde_json::{Value, json};
 use toolcrib_core::{
-    Source, ToolId,
+    Source,
     explain::{Explanation, Fate},
 };
 use toolcrib_engine::{
@@ -98,9 +98,9 @@ fn sentence(judgement: &Judgement, with_arguments: bool) -> String {
 /// What a judgement leaves open, and what would change it.
 fn remarks(world: &World, explanation: &Explanation, judgement: &Judgement, with_arguments: bool) -> Vec<String> {
     let mut remarks = Vec::new();
-    let id = ToolId::new(explanation.id.source.clone(), explanation.id.name.as_str());
+    let id = &explanation.id;
     let catalog = world.engine.hub().catalog_for(&world.scope);
-    let Some(tool) = catalog.get(&id) else { return remarks };
+    let Some(tool) = catalog.get(id) else { return remarks };
     if with_arguments && id.source == Source::Builtin && !matches!(judgement.decision, Decision::Deny { .. }) {
         remarks.push(
             "What the tool itself refuses shows only when it runs: paths outside of builtin.files.roots, commands and addresses that the builtin section does not let through."
