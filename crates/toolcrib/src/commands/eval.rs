@@ -19,7 +19,7 @@ use sets::Labelled;
 pub(crate) async fn run(args: EvalArgs) -> anyhow::Result<Exit> {
     let sets = match &args.sets {
         Some(folder) => sets::read_all(folder)?,
-        None if args.from_traffic => match traffic::read(&args).await? {
+        None if args.from_traffic => match Box::pin(traffic::read(&args)).await? {
             Some(set) => vec![set],
             None => return Ok(Exit::Failed),
         },

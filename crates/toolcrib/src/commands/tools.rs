@@ -37,9 +37,9 @@ struct Report<'a> {
 
 pub(crate) async fn run(args: ToolsArgs) -> anyhow::Result<Exit> {
     match (args.action, args.group_by) {
-        (Some(ToolsAction::Enable(switch)), _) => label::switch(switch, true).await,
-        (Some(ToolsAction::Disable(switch)), _) => label::switch(switch, false).await,
-        (Some(ToolsAction::Set(set)), _) => label::set(set).await,
+        (Some(ToolsAction::Enable(switch)), _) => Box::pin(label::switch(switch, true)).await,
+        (Some(ToolsAction::Disable(switch)), _) => Box::pin(label::switch(switch, false)).await,
+        (Some(ToolsAction::Set(set)), _) => Box::pin(label::set(set)).await,
         (None, Some(by)) => groups::run(args.look, by).await,
         (None, None) => list(args.look).await,
     }
