@@ -3,10 +3,10 @@
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 use tokio::{sync::watch, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use toolcrib_core::ToolResult;
+use toolcrib_core::{Scope, Tool, ToolResult, schema::Violation};
 use toolcrib_engine::{Backend, BoxFuture, Invocation, InvokeError};
 
 use super::{
@@ -172,6 +172,24 @@ impl Backend for Made {
                 }
             }
         })
+    }
+
+    fn check(&self, tool: &Tool, arguments: &RawValue, scope: &Scope) -> Result<(), Violation> {
+        self.ready().map_or(Ok(()), |backend| backend.check(tool, arguments, scope))
+    }
+
+    fn describe_call(&self, tool: &Tool, arguments: &RawValue, scope: &Scope) -> Option<String> {
+        self.ready()?.describe_call(tool, arguments, scope)
+    }
+}
+
+impl Made {
+    /// What runs its tools, once it is there.
+    fn ready(&self) -> Option<Arc<dyn Backend>> {
+        match &*self.phase.borrow() {
+            Phase::Ready(backend) => Some(backend.clone()),
+            Phase::Starting | Phase::Down(_) => None,
+        }
     }
 }
 

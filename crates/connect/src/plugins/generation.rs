@@ -13,8 +13,12 @@ use std::{
 };
 
 use parking_lot::Mutex;
+use serde_json::value::RawValue;
 use tokio::{sync::watch, time::timeout};
-use toolcrib_core::{ContentHash, Labels, Source, SourceState, ToolResult, permission::Action, select::Removal};
+use toolcrib_core::{
+    ContentHash, Labels, Scope, Source, SourceState, Tool, ToolResult, permission::Action, schema::Violation,
+    select::Removal,
+};
 use toolcrib_engine::{Backend, BoxFuture, CallContext, Hub, Invocation, InvokeError, Publisher, SourceOptions};
 
 use super::{
@@ -417,6 +421,25 @@ impl Backend for Generation {
             };
             code.invoke(invocation).await
         })
+    }
+
+    fn check(&self, tool: &Tool, arguments: &RawValue, scope: &Scope) -> Result<(), Violation> {
+        self.under_way(tool).map_or(Ok(()), |code| code.check(tool, arguments, scope))
+    }
+
+    fn describe_call(&self, tool: &Tool, arguments: &RawValue, scope: &Scope) -> Option<String> {
+        self.under_way(tool)?.describe_call(tool, arguments, scope)
+    }
+}
+
+impl Generation {
+    /// The code of a tool that is this generation's, if it runs already: nothing is started for a call of which nothing is
+    /// decided yet.
+    fn under_way(&self, tool: &Tool) -> Option<Arc<dyn Running>> {
+        match &*self.running.lock() {
+            Slot::Running(running) if tool.generation() == self.number => Some(running.clone()),
+            Slot::Running(_) | Slot::Idle | Slot::Ended => None,
+        }
     }
 }
 

@@ -1,10 +1,12 @@
 //! What runs the tools of a registered source: each registration's own backend, until the manager is shut down.
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
+
+use serde_json::value::RawValue;
+use toolcrib_core::{Scope, Tool, ToolResult, schema::Violation};
 
 use super::Inner;
 use crate::backend::{Backend, BoxFuture, Invocation, InvokeError};
-use toolcrib_core::ToolResult;
 
 pub(super) struct Dispatch {
     pub(super) manager: Weak<Inner>,
@@ -37,5 +39,23 @@ impl Backend for Dispatch {
             }
         });
         Box::pin(running)
+    }
+
+    fn check(&self, tool: &Tool, arguments: &RawValue, scope: &Scope) -> Result<(), Violation> {
+        self.backend(tool).map_or(Ok(()), |backend| backend.check(tool, arguments, scope))
+    }
+
+    fn describe_call(&self, tool: &Tool, arguments: &RawValue, scope: &Scope) -> Option<String> {
+        self.backend(tool)?.describe_call(tool, arguments, scope)
+    }
+}
+
+impl Dispatch {
+    /// What runs the tool, as long as it is the one that is registered.
+    fn backend(&self, tool: &Tool) -> Option<Arc<dyn Backend>> {
+        let manager = self.manager.upgrade()?;
+        let table = manager.table.read();
+        let found = table.registered(tool.id()).filter(|found| found.tool.hash() == tool.hash());
+        found.map(|found| found.backend.clone())
     }
 }

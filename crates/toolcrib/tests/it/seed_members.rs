@@ -3,6 +3,7 @@
 
 mod catalog;
 mod definition;
+mod manager;
 
 use std::fmt::Write as _;
 
@@ -81,12 +82,16 @@ impl Tool for Sample {
     }
 }
 
+fn classes() -> Vec<(&'static str, Vec<Row>)> {
+    [manager::classes(), catalog::classes(), definition::classes()].into_iter().flatten().collect()
+}
+
 fn page() -> String {
     let mut page = String::from(
         "# What the members of the seed became\n\nEvery member that the reference lists of the classes about tools, and the item that does its work here. A test\n\
          makes this page of the same list that names the items, so each of them exists. Generated; see `tests/it/seed_members.rs`.\n",
     );
-    for (class, rows) in catalog::classes().into_iter().chain(definition::classes()) {
+    for (class, rows) in classes() {
         let _ = write!(page, "\n## {class}\n\n| member | item | |\n|---|---|---|\n");
         for Row { member, item, note } in rows {
             let item = item.map_or("–".to_owned(), |item| format!("`{item}`"));
@@ -110,8 +115,24 @@ fn the_page_says_what_there_is() {
 /// The members that the reference lists, by class, so that none is left out of the table.
 #[test]
 fn no_member_is_missing() {
-    let all: Vec<(&str, Vec<Row>)> = catalog::classes().into_iter().chain(definition::classes()).collect();
+    let all = classes();
     for (class, members) in [
+        (
+            "ToolManager",
+            "constructor register registerMany registerConnectorTools unregister clear enable disable toggle isEnabled setEnabled \
+             setNamespace enableNamespace disableNamespace getNamespaces createNamespace setPriority getPriority setPermission \
+             getPermission get has getEnabled getEnabledRegistrations getAll getByNamespace getByCategory getRegistration list \
+             listEnabled listCompact selectForContext selectByCapability selectWithinBudget recordExecution getStats \
+             setToolContext mergeToolContext getToolContext setPermissionManager getPermissionManager hasPermissionEnforcement \
+             setEvidenceMiddleware execute executeWithOutcome hasToolFunction getToolDefinition registerTool unregisterTool \
+             listTools getCircuitBreakerStates getToolCircuitBreakerMetrics resetToolCircuitBreaker setCircuitBreakerConfig \
+             getState loadState destroy toolExecutionTimeout",
+        ),
+        (
+            "ToolRegistry",
+            "getBuiltInTools getConnectorTools getAllConnectorTools getAllTools getToolsByService getToolsByConnector \
+             isConnectorTool",
+        ),
         (
             "ToolCatalogRegistry",
             "toDisplayName parseConnectorCategory getConnectorToolsModule setConnectorToolsModule registerCategory registerTools \
