@@ -235,7 +235,7 @@ fn operating() -> Vec<Operation> {
         Method::GET,
         "/metrics",
         "metrics",
-        "Figures for Prometheus. Where no callers' keys are configured, no key is needed.",
+        "Figures for Prometheus. Where callers' keys are configured, one with the scope `operate` is needed, else none.",
         Content::Text,
         get(metrics),
     );
