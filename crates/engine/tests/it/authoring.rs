@@ -144,6 +144,23 @@ async fn what_the_type_refuses_is_answered_like_what_the_schema_refuses() {
 }
 
 #[tokio::test]
+async fn the_same_holds_of_tools_that_a_manager_registered() {
+    use toolcrib_engine::manager::{Manager, OnConflict, Registration};
+    let hub = Hub::new(HubLimits::default());
+    let paid = Arc::default();
+    let toolbox = Arc::new(shop(&paid));
+    let manager = Manager::new(hub.clone());
+    let all = toolbox.definitions().into_iter().map(|definition| Registration::new(me(), definition, toolbox.clone()));
+    assert_eq!(manager.extend(all, OnConflict::Error).unwrap(), 0);
+    let engine = engine(&hub);
+    let wrong = call(&engine, &scope("a"), "me__pay", json!({"to": "ACME", "amount": "40"})).await;
+    assert_eq!(wrong.outcome, Outcome::Invalid, "{}", text(&wrong));
+    assert!(text(&wrong).contains("- /amount: an amount ends with ' EUR'"), "{}", text(&wrong));
+    let right = call(&engine, &scope("a"), "me__pay", json!({"to": "ACME", "amount": "40 EUR"})).await;
+    assert_eq!((right.outcome, paid.load(Ordering::SeqCst)), (Outcome::Ok, 1), "{}", text(&right));
+}
+
+#[tokio::test]
 async fn a_person_reads_what_the_call_will_do() {
     use toolcrib_engine::approval::{Answer, ApprovalRequest, ApprovalSettings, Approvals, AskError, Asker, Reach};
     struct Desk(Mutex<Vec<String>>);
