@@ -296,7 +296,15 @@ impl Book {
 /// The scope as it is when it has loaded all that it may load: what `tool_catalog_search` looks through.
 #[must_use]
 pub fn with_everything(scope: &Scope) -> Scope {
-    Scope { loaded: Some(Loaded::everything()), ..scope.clone() }
+    with_loaded(scope, &Loaded::everything())
+}
+
+/// The scope of a conversation that has loaded these. What the agents above it could hand on is judged alike: a sub-agent
+/// is limited by what they may see, not by what they have loaded.
+#[must_use]
+pub fn with_loaded(scope: &Scope, loaded: &Arc<Loaded>) -> Scope {
+    let parent = scope.parent.as_ref().map(|parent| Arc::new(with_loaded(parent, loaded)));
+    Scope { loaded: Some(loaded.clone()), parent, ..scope.clone() }
 }
 
 #[cfg(test)]

@@ -87,7 +87,11 @@ impl Selector {
             Form::InSource(source, name) => source_matches(source, tool.source()) && name.is_match(tool.name()),
             Form::Connector(name, account) => connector_matches(name, account.as_deref(), tool.source()),
             Form::Tag(_) | Form::Category(_) | Form::Namespace(_) | Form::Risk(_) => {
-                self.form.holds_of_labels(tool, exposed, groups.risks().map(AsRef::as_ref), side)
+                let labelled = self.form.holds_of_labels(tool, exposed, groups.risks().map(AsRef::as_ref), side);
+                let Form::Category(name) = &self.form else { return labelled };
+                labelled
+                    || depth < groups::MAX_DEPTH
+                        && groups.category(name).iter().any(|one| one.holds(tool, exposed, groups, side, depth + 1))
             }
             Form::Name(name) => {
                 name.is_match(exposed)

@@ -15,7 +15,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use toolcrib_core::{
     Scope, Tool, ToolId,
-    categories::{Book, Category, CategoryId, Loaded, digest, with_everything},
+    categories::{Book, Category, CategoryId, Loaded, digest, with_everything, with_loaded},
 };
 
 pub(crate) use self::loads::Loads;
@@ -126,7 +126,8 @@ impl Engine {
         if scope.loaded.is_none()
             && let Some(book) = self.in_force().book()
         {
-            scope.loaded = Some(self.loads().loaded(&loads::Conversation::of(&scope, session), book));
+            let loaded = self.loads().loaded(&loads::Conversation::of(&scope, session), book);
+            scope = with_loaded(&scope, &loaded);
         }
         scope
     }
@@ -162,7 +163,7 @@ impl Categories<'_> {
 
     /// The view of the scope with what the conversation has loaded.
     pub fn view(&self) -> Result<Arc<View>, Unservable> {
-        let scope = Scope { loaded: Some(self.loaded()), ..self.scope.clone() };
+        let scope = with_loaded(&self.scope, &self.loaded());
         self.engine.view(&scope)
     }
 

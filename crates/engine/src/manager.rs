@@ -131,10 +131,7 @@ impl Manager {
     /// Takes all registrations back, waits for their calls at most this long and cuts off the rest; whether there was
     /// none to cut off. Using the manager afterwards is an error; shutting it down again is not (case 39).
     pub async fn shutdown(&self, grace: Duration) -> bool {
-        let sources = self.inner.table.write().close();
-        for source in sources {
-            self.inner.hub.remove(&source);
-        }
+        self.inner.table.write().close();
         self.inner.hub.detach(self.inner.feed);
         self.inner.running.close();
         let drained = tokio::time::timeout(grace, self.inner.running.wait()).await.is_ok();
@@ -180,9 +177,7 @@ impl Manager {
 /// Tools of a manager that is gone could not be called.
 impl Drop for Inner {
     fn drop(&mut self) {
-        for source in self.table.get_mut().close() {
-            self.hub.remove(&source);
-        }
+        self.table.get_mut().close();
         self.hub.detach(self.feed);
     }
 }

@@ -96,7 +96,12 @@ impl Labelling {
         let changed = self.keeper.change(&self.manager, by, patches).await;
         if let (Err(error), true) = (&changed, on_record) {
             let text = error.to_string();
-            let undone = records.iter().map(|record| Arc::new(evidence::not_adjusted(record, &text))).collect();
+            let done: &[ToolId] = match error {
+                KeepError::Partly { changed, .. } => changed,
+                _ => &[],
+            };
+            let undone = coming.iter().zip(&records).filter(|((id, _), _)| !done.contains(id));
+            let undone = undone.map(|(_, record)| Arc::new(evidence::not_adjusted(record, &text))).collect();
             if let Err(error) = self.journal.append(undone).await {
                 tracing::warn!(%error, "that a change was not made cannot be recorded");
             }

@@ -13,6 +13,7 @@ pub struct Groups {
     // By the name in lower case.
     aliases: BTreeMap<String, ToolId>,
     risks: Option<Arc<Risks>>,
+    categories: BTreeMap<String, Vec<Selector>>,
 }
 
 /// What local rules say of the risk of tools, for `risk:LEVEL`. The groups that these rules refer to know none, so that
@@ -69,7 +70,7 @@ impl Default for Groups {
     fn default() -> Self {
         let parse = |texts: &[&str]| texts.iter().filter_map(|text| text.parse().ok()).collect();
         let members = DEFINED.iter().map(|(name, texts)| ((*name).to_owned(), parse(texts))).collect();
-        Self { members, aliases: BTreeMap::new(), risks: None }
+        Self { members, aliases: BTreeMap::new(), risks: None, categories: BTreeMap::new() }
     }
 }
 
@@ -111,6 +112,15 @@ impl Groups {
             self.risks = Some(Arc::new(Risks { rules, groups }));
         }
         self
+    }
+
+    /// Tools that `category:NAME` names beside those that are labelled so.
+    pub fn insert_category(&mut self, name: &str, tools: Vec<Selector>) {
+        self.categories.insert(name.to_owned(), tools);
+    }
+
+    pub(crate) fn category(&self, name: &str) -> &[Selector] {
+        self.categories.get(name).map_or(&[], Vec::as_slice)
     }
 
     pub(crate) fn risks(&self) -> Option<&Arc<Risks>> {

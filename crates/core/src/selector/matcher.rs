@@ -82,6 +82,10 @@ impl Matcher {
             Form::ReadOnly => self.readonly = self.readonly.min(index),
             form @ (Form::Tag(_) | Form::Category(_) | Form::Namespace(_) | Form::Risk(_)) => {
                 self.labels.push((index, form.clone()));
+                let Form::Category(name) = form else { return };
+                for member in groups.category(name).iter().filter(|_| depth < MAX_DEPTH) {
+                    self.add(index, member, groups, depth + 1);
+                }
             }
             Form::Group(name) => {
                 for member in groups.members(name).into_iter().flatten().filter(|_| depth < MAX_DEPTH) {

@@ -112,6 +112,27 @@ fn local_rules_of_risk_count_and_never_depend_on_themselves() {
 }
 
 #[test]
+fn a_category_is_its_list_and_its_label() {
+    let mut groups = Groups::default();
+    groups.insert_category("web", vec!["mcp:browser/*".parse().unwrap(), "fetch_url".parse().unwrap()]);
+    groups.insert_category("ring", vec!["category:ring".parse().unwrap()]);
+    for (selector, source, name, want) in [
+        ("category:web", "mcp:browser", "open", true),
+        ("category:web", "builtin", "fetch_url", true),
+        ("category:web", "mcp:other", "open", false),
+        ("category:notes", "mcp:other", "open", true),
+        ("category:ring", "mcp:other", "open", false),
+    ] {
+        let selectors: [Selector; 1] = [selector.parse().unwrap()];
+        let tool = tool(source, name);
+        assert_eq!(selectors[0].matches(&tool, name, &groups), want, "{selector} on {source}/{name}");
+        let ready = matcher::Matcher::new(&selectors, &groups, Side::Restrict);
+        let found = ready.enter(tool.source()).first(&matcher::Subject::new(&tool, name)).is_some();
+        assert_eq!(found, want, "{selector} on {source}/{name}");
+    }
+}
+
+#[test]
 fn what_a_server_says_of_itself_never_lets_it_through() {
     let grants = |selector: &str, source: &str, name: &str| {
         let tool = tool(source, name);

@@ -48,8 +48,16 @@ impl Hub {
         self.inner.registry.lock().attach(feed)
     }
 
+    /// Takes a feed and the sources that still are its away.
     pub(crate) fn detach(&self, feed: u64) {
-        self.inner.registry.lock().detach(feed);
+        let mut registry = self.inner.registry.lock();
+        registry.detach(feed);
+        let own = registry.sources.iter().filter(|(_, registered)| registered.feed == Some(feed));
+        let own: Vec<Source> = own.map(|(source, _)| source.clone()).collect();
+        for source in own {
+            registry.sources.remove(&source);
+            self.inner.swap(source, None);
+        }
     }
 
     /// Keeps a source for a feed; false if somebody else has it.

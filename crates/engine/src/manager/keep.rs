@@ -63,6 +63,14 @@ pub enum KeepError {
     /// Others were always first.
     #[error("the tools of '{0}' are being changed by others all the time; try again")]
     Busy(Source),
+    /// Some sources were changed before others could not be; those changes are in force.
+    #[error("{why}; {} other tools were changed before that", .changed.len())]
+    Partly {
+        /// The tools that changed.
+        changed: Vec<ToolId>,
+        /// Why the others did not.
+        why: Box<KeepError>,
+    },
     /// The manager refused it.
     #[error(transparent)]
     Manager(#[from] ManagerError),
@@ -81,13 +89,15 @@ pub struct Keeper {
     shelf: Shelf,
     /// The mark's revision when everything was last read, plus one; 0 = never.
     seen: AtomicU64,
+    /// One reads at a time, so that what was read earlier is never said later.
+    reading: tokio::sync::Mutex<()>,
 }
 
 impl Keeper {
     /// In this store, for this tenant.
     pub fn new(store: Arc<dyn EntryStore>, tenant: &str) -> Self {
         let shelf = Shelf { tenant: tenant.to_owned(), user: String::new(), store: SHELF.to_owned() };
-        Self { store, shelf, seen: AtomicU64::new(0) }
+        Self { store, shelf, seen: AtomicU64::new(0), reading: tokio::sync::Mutex::default() }
     }
 
     /// Brings a manager in line with what is kept, if that changed since the last time; which tools changed.
@@ -95,6 +105,7 @@ impl Keeper {
     /// # Errors
     /// If the store fails or an entry cannot be read: then the manager stays as it was.
     pub async fn refresh(&self, manager: &Manager) -> Result<Vec<ToolId>, KeepError> {
+        let _turn = self.reading.lock().await;
         // Read before the rest: what is written meanwhile is read again next time.
         let mark = self.store.read(&self.shelf, MARK).await?.map_or(0, |mark| mark.revision) + 1;
         if self.seen.load(Ordering::Acquire) == mark {
@@ -154,7 +165,7 @@ impl Keeper {
     /// of another process that comes between is not lost.
     ///
     /// # Errors
-    /// If the store fails, an entry cannot be read, or a label cannot be used. Sources that were changed by then stay so.
+    /// If the store fails, an entry cannot be read, or a label cannot be used. Sources that were changed by then stay so ([`KeepError::Partly`]).
     pub async fn change(
         &self,
         manager: &Manager,
@@ -167,15 +178,26 @@ impl Keeper {
             by_source.entry(&id.source).or_default().push((id, patch));
         }
         let mut changed = Vec::new();
+        let mut failed = None;
         for (source, patches) in by_source {
-            changed.extend(self.change_source(manager, source, &patches, by).await?);
+            match self.change_source(manager, source, &patches, by).await {
+                Ok(of_source) => changed.extend(of_source),
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
         }
         if !changed.is_empty() {
             let mark = NewEntry { key: MARK.to_owned(), value: "1".to_owned(), words: String::new(), over: None };
             self.store.write(&self.shelf, mark, QUOTA).await?;
         }
         self.refresh(manager).await?;
-        Ok(changed)
+        match failed {
+            None => Ok(changed),
+            Some(error) if changed.is_empty() => Err(error),
+            Some(error) => Err(KeepError::Partly { changed, why: Box::new(error) }),
+        }
     }
 
     async fn change_source(

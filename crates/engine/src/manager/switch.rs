@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Serialize;
-use toolcrib_core::{Labels, ToolId, permission::Action, shortlist::Condition};
+use toolcrib_core::{Labels, ToolId, permission::Action};
 
 use super::{Adjustment, Event, MAX_ADJUSTED, Manager, ManagerError, event::namespace_of, table::Table};
 use crate::clock::now_ms;
@@ -174,7 +174,8 @@ impl Manager {
         let changes = said.into_iter().map(|(id, wanted)| Undecided { base: self.base(&id), id, wanted });
         let changes: Vec<Undecided> = changes.collect();
         let table = self.open()?;
-        let changed = self.settle(changes)?;
+        // To the letter: what is kept and what is in force are one.
+        let changed = self.put_in_force(changes)?;
         drop(table);
         Ok(changed)
     }
@@ -182,12 +183,16 @@ impl Manager {
     /// Puts changes in force, all or none, and tells of those that are some; which ones, in the order given. The caller
     /// holds the table's lock, so that events come in the order of the changes.
     pub(super) fn settle(&self, changes: Vec<Undecided>) -> Result<Vec<ToolId>, ManagerError> {
+        let plain = changes.into_iter().map(|change| match &change.base {
+            Some(base) => Undecided { wanted: without_echo(change.wanted, base), ..change },
+            None => change,
+        });
+        self.put_in_force(plain.collect())
+    }
+
+    fn put_in_force(&self, changes: Vec<Undecided>) -> Result<Vec<ToolId>, ManagerError> {
         let mut real = Vec::with_capacity(changes.len());
         for Undecided { id, base, wanted } in changes {
-            let wanted = match &base {
-                Some(base) => without_echo(wanted, base),
-                None => wanted,
-            };
             wanted.check()?;
             let old = self.inner.hub.adjustment(&id).unwrap_or_default();
             if !wanted.says_as(&old) {
@@ -249,15 +254,15 @@ pub(super) fn without_echo(mut wanted: Adjustment, base: &Labels) -> Adjustment 
             *field = None;
         }
     }
-    drop_if(&mut wanted.enabled, |enabled| *enabled == base.enabled);
+    // What takes a tool away or asks about it stays said, though its source says so today: the source may think again.
+    drop_if(&mut wanted.enabled, |enabled| *enabled && base.enabled);
     drop_if(&mut wanted.namespace, |name| *name == *namespace_of(base));
     drop_if(&mut wanted.category, |category| *category == base.category.as_deref().unwrap_or_default());
     drop_if(&mut wanted.tags, |tags| **tags == *base.tags);
     drop_if(&mut wanted.priority, |priority| *priority == base.priority);
-    drop_if(&mut wanted.conditions, |list| {
-        list.len() == base.conditions.len()
-            && list.iter().zip(base.conditions.iter()).all(|(when, has)| Condition::from(when) == *has)
+    drop_if(&mut wanted.conditions, |list| list.is_empty() && base.conditions.is_empty());
+    drop_if(&mut wanted.permission, |permission| {
+        Action::from(*permission) == Action::Allow && base.permission == Some(Action::Allow)
     });
-    drop_if(&mut wanted.permission, |permission| Some(Action::from(*permission)) == base.permission);
     wanted
 }

@@ -5,7 +5,6 @@ mod concurrent;
 mod keep;
 mod labels;
 mod listing;
-mod members;
 mod running;
 mod state;
 

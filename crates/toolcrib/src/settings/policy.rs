@@ -26,6 +26,11 @@ pub(super) fn groups(loaded: &Loaded) -> anyhow::Result<Groups> {
     for (name, members) in &loaded.config.groups {
         groups.insert(name, selectors(members, &format!("groups.{name}"), loaded)?);
     }
+    if loaded.config.categories.enabled {
+        for (name, said) in &loaded.config.categories.category {
+            groups.insert_category(name, selectors(&said.tools, &format!("categories.category.{name}.tools"), loaded)?);
+        }
+    }
     for (name, members) in &loaded.config.groups {
         for member in selectors(members, &format!("groups.{name}"), loaded)? {
             groups.check(&member).with_context(|| loaded.origins.text(&format!("groups.{name}")))?;

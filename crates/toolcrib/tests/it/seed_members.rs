@@ -88,7 +88,7 @@ fn classes() -> Vec<(&'static str, Vec<Row>)> {
 
 fn page() -> String {
     let mut page = String::from(
-        "# What the members of the seed became\n\nEvery member that the reference lists of the classes about tools, and the item that does its work here. A test\n\
+        "# Where the members of OneRingAI's tool layer are\n\nFor whoever comes from there: every member of its classes about tools, and the item that does its work here. A test\n\
          makes this page of the same list that names the items, so each of them exists. Generated; see `tests/it/seed_members.rs`.\n",
     );
     for (class, rows) in classes() {

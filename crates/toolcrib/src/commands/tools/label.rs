@@ -39,8 +39,9 @@ pub(super) async fn set(args: SetArgs) -> anyhow::Result<Exit> {
         permission,
         ..Adjustment::default()
     };
-    // What only restricts or sorts may go by what a tool says of itself.
-    let loosens = args.reset || matches!(permission, Some(Permission::Allow | Permission::Ask));
+    // What only restricts or sorts may go by what a tool says of itself. A list may let tools through by their labels.
+    let labels = say.namespace.is_some() || say.category.is_some() || say.tags.is_some();
+    let loosens = args.reset || labels || matches!(permission, Some(Permission::Allow | Permission::Ask));
     apply(&args.selectors, args.look, Patch { reset: args.reset, say }, loosens).await
 }
 
