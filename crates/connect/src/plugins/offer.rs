@@ -1,6 +1,8 @@
 //! What a plugin declares and what it offers once it runs, brought together: only what is in both is served, and what the
 //! running plugin says of a tool can make it more carefully treated, never less.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Map, Value, json};
 use toolcrib_core::Annotations;
 
@@ -21,6 +23,8 @@ pub(super) struct Offer {
 
 /// Most names that one finding lists.
 const LISTED: usize = 5;
+/// Most undeclared names that are kept.
+const MAX_TOLD: usize = 1_000;
 
 impl Offer {
     /// Before anything was offered: what is declared.
@@ -38,10 +42,17 @@ impl Offer {
             offer.odd.push(format!("{nameless} of its {} definitions have no name and are dropped", offered.len()));
         }
         let names: Vec<String> = offered.iter().filter_map(name).collect();
+        let declared: HashSet<&str> = manifest.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let mut seen = HashSet::new();
         for known in &names {
-            if !manifest.tools.iter().any(|tool| tool.name == *known) && !offer.undeclared.contains(known) {
+            if !declared.contains(known.as_str()) && seen.insert(known) && offer.undeclared.len() < MAX_TOLD {
                 offer.undeclared.push(known.clone());
             }
+        }
+        let mut places: HashMap<&str, (&Value, bool)> = HashMap::new();
+        for item in offered {
+            let Some(name) = item["name"].as_str().map(str::trim) else { continue };
+            places.entry(name).and_modify(|(_, again)| *again = true).or_insert((item, false));
         }
         if !offer.undeclared.is_empty() {
             let (what, names) =
@@ -49,12 +60,12 @@ impl Offer {
             offer.odd.push(format!("{what}: {}", list(names)));
         }
         for declared in &manifest.tools {
-            let mut found = offered.iter().filter(|item| name(item).as_deref() == Some(&*declared.name));
-            let first = found.next();
+            let found = places.get(&*declared.name).copied();
+            let first = found.map(|(item, _)| item);
             if first.is_none() {
                 offer.missing.push(declared.name.clone());
             }
-            if found.next().is_some() {
+            if found.is_some_and(|(_, again)| again) {
                 offer.odd.push(format!("it offers '{}' more than once; the first counts", declared.name));
             }
             offer.definitions.push(first.map_or_else(|| declared.definition(), |item| merged(declared, item)));

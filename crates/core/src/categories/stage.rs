@@ -2,7 +2,7 @@
 
 use super::{Book, CategoryId, Unloaded};
 use crate::{
-    Scope,
+    Scope, Source,
     select::{Candidate, Removal, Stage},
 };
 
@@ -16,6 +16,10 @@ impl Stage for Book {
 
     fn judge(&self, candidate: Candidate<'_>, scope: &Scope) -> Option<Removal> {
         let Candidate { tool, exposed, groups } = candidate;
+        // What loads categories is never behind one.
+        if *tool.source() == Source::Builtin && tool.name().starts_with("tool_catalog_") {
+            return None;
+        }
         let owners = self.owners(tool, exposed, groups);
         // Tools of no category are none of its business.
         let first = owners.first()?;

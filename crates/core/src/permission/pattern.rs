@@ -188,13 +188,7 @@ fn tools(head: &str) -> Result<Tools, PatternError> {
     }
     // Everything that is more than a name is the selector's to read; its errors are the reader's.
     let selector: Selector = head.parse()?;
-    let source = head.split_once('/').map_or(head, |(source, _)| source);
-    let more = matches!(head, "*" | "readonly")
-        || head.starts_with("group:")
-        || head.starts_with("tag:")
-        || head.starts_with("connector:")
-        || source.parse::<Source>().is_ok();
-    if more {
+    if !selector.is_name() {
         return Ok(Tools::Selector(selector));
     }
     let mut name = Name::literal(head);

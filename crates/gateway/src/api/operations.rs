@@ -91,7 +91,7 @@ fn looking() -> Vec<Operation> {
          they can call.",
         |api: &dyn ApiService, caller, query| api.catalog(caller, query),
     );
-    all.push(catalog.needs(KeyScope::Read).problems(&[Code::ScopeRefused]));
+    all.push(catalog.needs(KeyScope::Read).problems(&[Code::ScopeRefused, Code::NotUsable]));
     all.push(explain.needs(KeyScope::Read).problems(&[Code::ScopeRefused, Code::UnknownTool]));
     all
 }
@@ -246,7 +246,7 @@ fn operating() -> Vec<Operation> {
             Code::SwitchedOff,
             Code::StoreUnavailable,
         ]),
-        relabel.needs(KeyScope::Operate).problems(&[Code::Unknown, Code::StoreUnavailable]),
+        relabel.needs(KeyScope::Operate).problems(&[Code::Unknown, Code::NotUsable, Code::StoreUnavailable]),
         audit.needs(KeyScope::Operate).problems(&[Code::SwitchedOff, Code::StoreUnavailable]),
         stats.needs(KeyScope::Operate),
         breakers.needs(KeyScope::Operate),

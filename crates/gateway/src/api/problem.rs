@@ -99,6 +99,8 @@ codes! {
     NotOffered = "not_offered", 422, "The request does not offer this answer";
     /// A tool that the client brings has the name of one that is there already.
     NameTaken = "name_taken", 422, "The name is taken";
+    /// A value is of the right form and names nothing, or cannot be used; `errors` says which.
+    NotUsable = "not_usable", 422, "A value cannot be used";
     /// A provider's response cannot be read as one of the target's.
     BadResponse = "bad_response", 422, "The provider's response cannot be read";
     /// Too many requests of this key wait, or too many calls run. `Retry-After` says when to try again.

@@ -102,15 +102,15 @@ fn page(api: &Api, caller: &ApiCaller, filter: &ViewFilter) -> Result<CatalogPag
 }
 
 fn not_read(at: &str, text: String) -> Problem {
-    Problem::new(Code::NotRead, format!("{at} cannot be read: {text}")).at(at, text)
+    Problem::new(Code::NotUsable, format!("{at} cannot be read: {text}")).at(at, text)
 }
 
 fn not_done(error: LabelError) -> Problem {
     match error {
         LabelError::Refused(error @ ManagerError::Label(_)) => {
-            Problem::new(Code::NotRead, error.to_string()).at("", error.to_string())
+            Problem::new(Code::NotUsable, error.to_string()).at("", error.to_string())
         }
-        LabelError::Refused(error) => Problem::new(Code::NotRead, error.to_string()),
+        LabelError::Refused(error) => Problem::new(Code::NotUsable, error.to_string()),
         LabelError::Record(error) | LabelError::Kept(KeepError::Store(error)) => store(error),
         LabelError::Kept(error) => Problem::new(Code::StoreUnavailable, error.to_string()).retry_after(Some(1)),
     }

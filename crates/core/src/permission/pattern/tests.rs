@@ -1,6 +1,9 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::*;
+use crate::Labels;
 use crate::permission::{
     Action, Rule, RuleSet,
     fixture::{Call, tool, tool_with},
@@ -131,6 +134,22 @@ fn contents() {
     names("Bash(rm", "builtin/run_command", false, false);
     let odd = tool("plugin:x/Bash(rm");
     assert!("Bash(rm".parse::<ToolPattern>().unwrap().names(&odd, "Bash_rm", &Groups::default()), "a literal name");
+}
+
+#[test]
+fn a_pattern_goes_by_labels_as_a_selector_does() {
+    let labels = Labels { category: Some("danger".into()), namespace: Some("prod".into()), ..Labels::default() };
+    let labelled = tool("mcp:crm/boom").with_labels(Arc::new(labels));
+    for (pattern, want) in [
+        ("category:danger", true),
+        ("category:other", false),
+        ("namespace:prod", true),
+        ("risk:medium", true),
+        ("risk:critical", false),
+    ] {
+        let pattern: ToolPattern = pattern.parse().unwrap();
+        assert_eq!(pattern.names(&labelled, "crm__boom", &Groups::default()), want, "{pattern}");
+    }
 }
 
 #[test]
