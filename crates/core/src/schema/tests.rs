@@ -224,6 +224,7 @@ fn patterns_that_need_backtracking_are_left_to_the_tool() {
     open.validate(&json!({"ab": 1})).unwrap();
 }
 
+/// OpenClaw case 67.
 #[test]
 fn the_declared_draft_counts() {
     let date = |draft: &str| json!({"$schema": draft, "type": "string", "format": "date"});

@@ -89,6 +89,7 @@ async fn every_page_is_listed() {
     whole.stop().await;
 }
 
+/// OpenClaw cases 60, 62 and 63.
 #[tokio::test]
 async fn a_listing_is_all_or_nothing_and_the_connection_survives_a_bad_one() {
     for (how, reason) in [
@@ -120,6 +121,7 @@ async fn a_listing_is_all_or_nothing_and_the_connection_survives_a_bad_one() {
     }
 }
 
+/// OpenClaw case 58.
 #[tokio::test]
 async fn one_bad_tool_is_set_aside_alone() {
     let rig = Rig::start(fake(&json!({"list": "bad"})));
