@@ -92,7 +92,7 @@ fn looking() -> Vec<Operation> {
         |api: &dyn ApiService, caller, query| api.catalog(caller, query),
     );
     all.push(catalog.needs(KeyScope::Read).problems(&[Code::ScopeRefused, Code::NotUsable]));
-    all.push(explain.needs(KeyScope::Read).problems(&[Code::ScopeRefused, Code::UnknownTool]));
+    all.push(explain.needs(KeyScope::Read).problems(&[Code::ScopeRefused, Code::UnknownTool, Code::NotUsable]));
     all
 }
 

@@ -27,7 +27,7 @@ pub(super) async fn explain(api: &Api, caller: &ApiCaller, explain: Explain) -> 
             if !names.contains(&**key) && !key.starts_with("key-") {
                 let known: Vec<&str> = names.iter().map(String::as_str).collect();
                 let text = format!("there is no key '{}'; the configuration names: {}", &**key, known.join(", "));
-                return Err(Problem::new(Code::NotRead, text).at("/key", "names no key"));
+                return Err(Problem::new(Code::NotUsable, text).at("/key", "names no key"));
             }
             Some(&**key)
         }
