@@ -301,6 +301,7 @@ fn tools_are_switched_and_labelled_over_http_by_operators_only() {
         r#"{"tags":["a\nb"]}"#,
         r#"{"permission":"perhaps"}"#,
         r#"{"priority":9999999999}"#,
+        r#"{"priority":1.5}"#,
     ] {
         let answer = patch(OPERATOR, LOOK, body);
         assert_eq!((answer.status, error_code(&answer).as_str()), (400, "not_read"), "{body}: {answer:?}");

@@ -166,9 +166,22 @@ pub struct Relabel {
     #[schemars(length(max = 32))]
     pub tags: Option<Vec<Label<1>>>,
     /// Higher comes first.
+    #[serde(deserialize_with = "integral")]
+    #[schemars(range(min = -2_147_483_648, max = 2_147_483_647))]
     pub priority: Option<i32>,
     /// What happens to calls of it where no list and no rule says otherwise.
     pub permission: Option<PermissionWord>,
+}
+
+/// A whole number, also one that is written with a point: to JSON Schema they are one.
+fn integral<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i32>, D::Error> {
+    let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else { return Ok(None) };
+    let whole = || number.as_f64().filter(|value| value.fract() == 0.0).map(|value| value.to_string());
+    let text = number.as_i64().map(|value| value.to_string()).or_else(whole);
+    let value = text.and_then(|text| text.parse().ok());
+    value
+        .map(Some)
+        .ok_or_else(|| D::Error::custom(format!("{number} is no whole number from {} to {}", i32::MIN, i32::MAX)))
 }
 
 /// What came of it.
