@@ -16,6 +16,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use toolcrib_core::{
     Scope, Tool, ToolId,
     categories::{Book, Category, CategoryId, Loaded, digest, with_everything, with_loaded},
+    name::exposed_name,
 };
 
 pub(crate) use self::loads::Loads;
@@ -179,7 +180,16 @@ impl Categories<'_> {
             pinned: book.is_pinned(&category.id),
             category,
         };
-        let categories = book.categories(tools, groups).into_iter().map(standing).collect();
+        let mut found = book.categories(tools, groups);
+        // Of a category whose tools are all hidden from the scope nothing is told; one that nobody has tools of yet is.
+        if found.iter().any(|category| category.tools.is_empty()) {
+            let catalog = self.engine.hub().catalog_for(&self.scope);
+            let names = &self.engine.settings().assemble.names;
+            let owned: BTreeSet<CategoryId> =
+                catalog.tools().flat_map(|tool| book.owners(tool, &exposed_name(tool.id(), names), groups)).collect();
+            found.retain(|category| !category.tools.is_empty() || !owned.contains(&category.id));
+        }
+        let categories = found.into_iter().map(standing).collect();
         Ok(Overview { view, categories })
     }
 

@@ -362,6 +362,9 @@ impl World {
         for section in &change.restart {
             tracing::warn!("'{section}' changed; that takes effect after a restart");
         }
+        // Before the sources: what is denied now must not be seen for the moment in which a server is labelled anew.
+        self.engine.replace_settings(engine_settings);
+        self.callers.replace(known);
         let hub = self.engine.hub();
         for name in change.removed.iter().chain(&change.changed) {
             if let Some(old) = running.upstreams.remove(name) {
@@ -383,8 +386,6 @@ impl World {
         if let Some(publish) = builtin {
             publish(hub);
         }
-        self.engine.replace_settings(engine_settings);
-        self.callers.replace(known);
         self.plugins.apply(plugin_settings, scopes).await;
         if let Some(approvals) = self.engine.approvals() {
             approvals.replace_settings(settings::approvals(&loaded.config, self.store.kept));

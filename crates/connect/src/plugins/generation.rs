@@ -266,9 +266,14 @@ impl Generation {
     /// Lets calls under way end for a while, and ends its code.
     pub(super) async fn retire(self: Arc<Self>) {
         self.close_door();
+        self.drained().await;
+        self.end().await;
+    }
+
+    /// Waits until no call is under way, for as long as calls are given.
+    pub(super) async fn drained(&self) {
         let mut calls = self.calls.subscribe();
         let _ = timeout(self.makings.timing.drain, calls.wait_for(|calls| *calls == 0)).await;
-        self.end().await;
     }
 
     /// Ends its code at once, and waits for that.

@@ -382,7 +382,12 @@ impl Inner {
             if seen {
                 plugin.wake();
             } else if let Some(running) = plugin.rest(unseen(id, plugin, &state.surveyed)) {
-                self.leaving.spawn(async move { running.stop().await });
+                // Calls under way, of whoever got at it otherwise, may end.
+                let plugin = plugin.clone();
+                self.leaving.spawn(async move {
+                    plugin.drained().await;
+                    running.stop().await;
+                });
             }
         }
     }

@@ -214,6 +214,10 @@ impl Manifest {
 pub(super) fn read_bounded(file: &Path, most: usize) -> std::io::Result<Vec<u8>> {
     use std::io::Read;
     let mut bytes = Vec::new();
+    // Opening a pipe waits for whoever writes to it.
+    if !std::fs::metadata(file)?.is_file() {
+        return Err(std::io::Error::other("it is no file"));
+    }
     std::fs::File::open(file)?.take(most as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > most {
         return Err(std::io::Error::other(format!("it has more than {most} bytes")));

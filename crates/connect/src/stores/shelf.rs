@@ -243,7 +243,13 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Entries<T> {
     pub(super) async fn add(&self, owner: &Owner, read_in: Vec<(String, T)>) -> Result<Value, StoreFault> {
         let (mut added, mut kept) = (0_u64, Vec::new());
         for (key, value) in read_in {
-            match self.put(owner, &key, &value, Some(0)).await? {
+            let put = self.put(owner, &key, &value, Some(0)).await;
+            // Each is written by itself, so what was added before stays.
+            let put = put.map_err(|fault| match added {
+                0 => fault,
+                _ => StoreFault::new(format!("{fault}; the {added} entries before '{key}' were added")),
+            });
+            match put? {
                 Some(_) => added += 1,
                 None => kept.push(key),
             }

@@ -168,7 +168,11 @@ impl Tool for Unload {
                 (None, Some(tool)) => {
                     match categories.resolve([tool.as_str()]).map_err(|error| told(&error))?.tools.first() {
                         Some((_, tool)) => Item::Tool(tool.id().clone()),
-                        None => return Ok(answers::not_loaded(&tool)),
+                        // What is gone can be unloaded by its identity, or it would take its place for ever.
+                        None => match tool.parse() {
+                            Ok(id) => Item::Tool(id),
+                            Err(_) => return Ok(answers::not_loaded(&tool)),
+                        },
                     }
                 }
                 _ => return Err(wrong("give either category or tool")),

@@ -30,9 +30,9 @@ impl Manager {
         let ready = self.prepare(registration)?;
         let mut table = self.open()?;
         self.fits(&table, ready.tool.id(), on, 0)?;
-        let replaced = self.put(&mut table, ready, on);
+        let (replaced, event) = self.put(&mut table, ready, on);
+        self.tell(event);
         drop(table);
-        self.inner.hub.stir();
         Ok(replaced)
     }
 
@@ -48,23 +48,25 @@ impl Manager {
         let ready: Vec<Ready> =
             registrations.into_iter().map(|registration| self.prepare(registration)).collect::<Result<_, _>>()?;
         let mut table = self.open()?;
-        let mut seen: BTreeMap<&Source, BTreeSet<&str>> = BTreeMap::new();
+        let mut seen: BTreeSet<&ToolId> = BTreeSet::new();
+        // What takes the place of another needs none of its own.
+        let mut new: BTreeMap<&Source, usize> = BTreeMap::new();
         for one in &ready {
             let id = one.tool.id();
-            let of_source = seen.entry(&id.source).or_default();
-            let more = of_source.len();
-            if !of_source.insert(&id.name) {
+            if !seen.insert(id) {
                 if on == OnConflict::Error {
                     return Err(ManagerError::Taken(id.clone()));
                 }
                 continue;
             }
-            self.fits(&table, id, on, more)?;
+            let more = new.entry(&id.source).or_default();
+            self.fits(&table, id, on, *more)?;
+            *more += usize::from(table.get(id).is_none());
         }
-        let replaced = ready.into_iter().filter_map(|one| self.put(&mut table, one, on)).count();
+        let (replaced, events): (Vec<_>, Vec<_>) = ready.into_iter().map(|one| self.put(&mut table, one, on)).unzip();
+        self.tell(events.into_iter().flatten());
         drop(table);
-        self.inner.hub.stir();
-        Ok(replaced)
+        Ok(replaced.into_iter().flatten().count())
     }
 
     /// Takes a registration back; false if there is none (case 4). What an operator said of the tool stays, for when it
@@ -77,9 +79,8 @@ impl Manager {
         if !table.remove(id) {
             return Ok(false);
         }
-        self.send(Event::Unregistered { id: id.clone() });
+        self.tell([Event::Unregistered { id: id.clone() }]);
         drop(table);
-        self.inner.hub.stir();
         Ok(true)
     }
 
@@ -90,12 +91,18 @@ impl Manager {
     pub fn clear(&self) -> Result<usize, ManagerError> {
         let mut table = self.open()?;
         let removed = table.clear();
-        if removed > 0 {
-            self.send(Event::Cleared { removed });
-        }
+        self.tell((removed > 0).then_some(Event::Cleared { removed }));
         drop(table);
-        self.inner.hub.stir();
         Ok(removed)
+    }
+
+    /// Says that there is something new, then what: whoever hears of it and looks finds it. The caller holds the table's lock,
+    /// so that events come in the order of the changes.
+    fn tell(&self, events: impl IntoIterator<Item = Event>) {
+        self.inner.hub.stir();
+        for event in events {
+            self.send(event);
+        }
     }
 
     /// Takes a definition in, once, before any lock is held.
@@ -130,7 +137,7 @@ impl Manager {
         Ok(())
     }
 
-    fn put(&self, table: &mut Table, ready: Ready, on: OnConflict) -> Option<Replaced> {
+    fn put(&self, table: &mut Table, ready: Ready, on: OnConflict) -> (Option<Replaced>, Option<Event>) {
         let Ready { tool, labels, backend } = ready;
         let id = tool.id().clone();
         let old = table.get(&id).cloned();
@@ -144,16 +151,12 @@ impl Manager {
         let (namespace, enabled) = (namespace_of(&shown), shown.enabled);
         table.put(tool.clone(), backend);
         match old {
-            None => {
-                self.send(Event::Registered { id, namespace, enabled });
-                None
-            }
+            None => (None, Some(Event::Registered { id, namespace, enabled })),
             Some(old) => {
                 let changed = old.hash() != tool.hash();
-                if changed || old.labels() != tool.labels() {
-                    self.send(Event::Replaced { id, namespace, enabled });
-                }
-                Some(Replaced { tool: old, changed })
+                let differs = changed || old.labels() != tool.labels();
+                let event = differs.then_some(Event::Replaced { id, namespace, enabled });
+                (Some(Replaced { tool: old, changed }), event)
             }
         }
     }

@@ -186,6 +186,8 @@ impl Engine {
             };
             // What stands for others is not a tool of its own: its members are listed.
             let stands_in = tool.is_none() && shown != Shown::Quarantined;
+            // Of a name that its source offers twice one tool is served: that is the one that is listed.
+            let stands_in = stands_in || tool.is_some() && shown == Shown::Quarantined;
             if !wanted || stands_in || filter.reachable && !shown.reachable() {
                 continue;
             }

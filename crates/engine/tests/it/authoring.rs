@@ -13,13 +13,15 @@ use std::{
 use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use toolcrib_core::{Scope, Source, SourceState};
 use toolcrib_engine::{
-    CallContext, CallReply, CallReport, CallRequest, Door, Engine, EngineSettings, FactoryLimits, Hub, HubLimits,
-    Outcome, PermissionSettings, SourceOptions, Trust,
+    CallContext, Engine, EngineSettings, FactoryLimits, Hub, HubLimits, Outcome, PermissionSettings, SourceOptions,
+    Trust,
     authoring::{About, FactoryError, Json, NoArguments, Tool, ToolError, Toolbox, tool_fn},
 };
+
+use crate::library::{call, text};
 
 fn me() -> Source {
     Source::Custom("me".into())
@@ -38,19 +40,6 @@ fn settings() -> EngineSettings {
 
 fn engine(hub: &Hub) -> Engine {
     Engine::new(hub.clone(), settings(), None, vec![])
-}
-
-async fn call(engine: &Engine, scope: &Scope, name: &str, arguments: Value) -> CallReport {
-    let raw = serde_json::value::to_raw_value(&arguments).unwrap();
-    engine.call_report(CallRequest::new(name, Some(raw), scope.clone(), Door::Library)).await
-}
-
-fn text(report: &CallReport) -> String {
-    match &report.reply {
-        CallReply::Result(result) => result.to_text(),
-        CallReply::Protocol { code, message, .. } => format!("{code} {message}"),
-        CallReply::Question(request) => request.description.clone(),
-    }
 }
 
 /// An amount that is not what its schema says it may be: only the type knows.

@@ -6,17 +6,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolcrib_core::Scope;
 use toolcrib_core::permission::{Risk, RiskRule};
-use toolcrib_engine::{CallReply, CallReport, CallRequest, Door, EngineSettings, Outcome, PermissionSettings, Trust};
+use toolcrib_engine::{CallReply, CallRequest, Door, EngineSettings, Outcome, PermissionSettings, Trust};
 
-use crate::script::World;
-
-fn text(report: &CallReport) -> String {
-    match &report.reply {
-        CallReply::Result(result) => result.to_text(),
-        CallReply::Protocol { code, message, .. } => format!("{code} {message}"),
-        CallReply::Question(request) => request.description.clone(),
-    }
-}
+use crate::{library::text, script::World};
 
 fn bridged(name: &str, arguments: &Value) -> Value {
     json!({"name": name, "arguments": arguments})

@@ -12,6 +12,7 @@ mod intercept;
 mod journal;
 mod judged;
 mod kept_index;
+mod library;
 mod manager;
 mod path;
 mod pending;

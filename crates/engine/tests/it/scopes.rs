@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use toolcrib_core::{
     Scope, Source, SourceState, ToolResult,
     name::MergeRule,
     select::{Allow, Layer, Lists, Role},
 };
 use toolcrib_engine::{
-    Backend, BoxFuture, CallReply, CallReport, CallRequest, Door, Engine, EngineSettings, Hub, HubLimits, Invocation,
-    InvokeError, Outcome, SourceOptions,
+    Backend, BoxFuture, Engine, EngineSettings, Hub, HubLimits, Invocation, InvokeError, Outcome, SourceOptions,
 };
+
+use crate::library::{call, text};
 
 /// Says who it is and what it got.
 struct Which(&'static str);
@@ -33,19 +34,6 @@ fn engine(settings: EngineSettings) -> Engine {
         publisher.tools(SourceState::Ready, vec![tool], None, false);
     }
     Engine::new(hub, settings, None, vec![])
-}
-
-async fn call(engine: &Engine, scope: &Scope, name: &str, arguments: Value) -> CallReport {
-    let raw = serde_json::value::to_raw_value(&arguments).unwrap();
-    engine.call_report(CallRequest::new(name, Some(raw), scope.clone(), Door::Library)).await
-}
-
-fn text(report: &CallReport) -> String {
-    match &report.reply {
-        CallReply::Result(result) => result.to_text(),
-        CallReply::Protocol { code, message, .. } => format!("{code} {message}"),
-        CallReply::Question(request) => request.description.clone(),
-    }
 }
 
 #[tokio::test]

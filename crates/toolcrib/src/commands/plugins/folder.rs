@@ -13,11 +13,17 @@ const LEFT_OUT: [&str; 4] = [".git", "__pycache__", ".venv", ".DS_Store"];
 /// Copies a folder; what was at `target` is replaced. Links are copied as the files they lead to within the folder.
 pub(super) fn copy_whole(from: &Path, target: &Path) -> anyhow::Result<()> {
     let home = target.parent().context("the target has no folder")?;
+    let root = from.canonicalize().with_context(|| format!("cannot read {}", from.display()))?;
+    if home.canonicalize().is_ok_and(|home| home.starts_with(&root)) {
+        bail!(
+            "{} holds the folder of plugins it would be copied to; add a folder that is a plugin alone",
+            root.display()
+        );
+    }
+    let mut room = (FILES, BYTES);
     // Hidden, so that it is no plugin yet.
     let staging = tempfile::Builder::new().prefix(".adding-").tempdir_in(home)?;
     let copy = staging.path().join("plugin");
-    let root = from.canonicalize().with_context(|| format!("cannot read {}", from.display()))?;
-    let mut room = (FILES, BYTES);
     copy_folder(&root, &root, &copy, &mut room)?;
     let old = staging.path().join("old");
     if target.symlink_metadata().is_ok() {
@@ -52,6 +58,11 @@ fn copy_folder(root: &Path, from: &Path, to: &Path, room: &mut (usize, u64)) -> 
             *room = left;
             // Permissions go along: programs stay executable.
             fs::copy(&path, &target).with_context(|| format!("cannot copy {}", path.display()))?;
+        } else {
+            bail!(
+                "{} is neither a file nor a folder of its own; take it out or copy what it leads to",
+                entry.path().display()
+            );
         }
     }
     Ok(())
