@@ -26,7 +26,7 @@ pub use self::{
     check::{Checked, check},
     factory::{FactoryContext, FactoryLauncher, FactoryTools, PluginFactory},
     folder::{Discovery, Found, discover, look},
-    host::{AuthProbe, HostBuilder, HostSettings, IdPatterns, Launchers, PluginHost},
+    host::{AuthProbe, HostBuilder, HostSettings, IdPatterns, Launchers, PluginHost, are_alike},
     lines::{LinesLauncher, PROTOCOL},
     manifest::{Caution, DeclaredTool, FILE, MAX_BYTES, MAX_TOOLS, Manifest, ManifestError, Requirements, Run},
     report::{PluginReport, PluginState, PluginsReport, RefusedPlugin, ToolReport},

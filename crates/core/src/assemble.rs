@@ -401,8 +401,8 @@ fn is_core(tool: &Tool) -> bool {
         )
 }
 
-/// Size of the definition under its exposed name.
-fn eager_tokens(tool: &Tool, name: &str, counter: crate::estimate::TokenCounter) -> usize {
+/// Size of the definition under its exposed name, as tool sets count it.
+pub fn eager_tokens(tool: &Tool, name: &str, counter: crate::estimate::TokenCounter) -> usize {
     match counter {
         crate::estimate::TokenCounter::Chars4 => {
             (tool.definition_chars() + name.chars().count()).saturating_sub(tool.name().chars().count()).div_ceil(4)

@@ -53,14 +53,13 @@ pub enum Offered {
 
 /// Names and globs.
 #[derive(Clone, Debug, Default)]
-pub struct Patterns(Vec<(String, Pattern)>);
+pub struct Patterns(Vec<Pattern>);
 
 impl Patterns {
     /// Reads names and globs; the error names the one that is neither.
     pub fn parse<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, String> {
-        let read = |text: &'t str| match Pattern::parse(text) {
-            Ok(pattern) => Ok((text.to_owned(), pattern)),
-            Err(problem) => Err(format!("'{text}' is no name and no glob: {problem}")),
+        let read = |text: &'t str| {
+            Pattern::parse(text).map_err(|problem| format!("'{text}' is no name and no glob: {problem}"))
         };
         texts.into_iter().map(read).collect::<Result<_, _>>().map(Self)
     }
@@ -68,12 +67,7 @@ impl Patterns {
     /// Whether one fits.
     pub fn fits(&self, id: &CategoryId) -> bool {
         let text = id.to_string();
-        self.0.iter().any(|(_, pattern)| pattern.is_match(&text))
-    }
-
-    /// The texts, as written.
-    pub fn texts(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(text, _)| text.as_str())
+        self.0.iter().any(|pattern| pattern.is_match(&text))
     }
 }
 

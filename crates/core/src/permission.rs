@@ -20,7 +20,7 @@ pub mod rule;
 mod walk;
 mod wildcard;
 
-pub use command::{CommandRule, Parsed, SimpleCommand, commands_of};
+pub use command::{CommandRule, NAMES as COMMAND_ARGUMENTS, Parsed, SimpleCommand, commands_of};
 pub use condition::{Condition, ConditionError, Operator};
 pub use host::{HostRule, HostRuleError, UrlArguments, collect_urls};
 pub use path::{PathArguments, Place, RealPaths, collect_paths, is_within, normalise};

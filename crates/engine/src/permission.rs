@@ -30,7 +30,6 @@ pub use chain::PolicyChain;
 pub use decision::Decision;
 pub use hosts::{HostLists, HostPolicy};
 pub use lists::PatternList;
-pub use own_door::OwnDoor;
 pub use paths::PathPolicy;
 pub use places::Places;
 pub use plan::PlanMode;

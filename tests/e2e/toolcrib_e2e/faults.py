@@ -24,7 +24,8 @@ from .session import Reply, Session, open_http
 
 MIB = 1024 * 1024
 MOST_MEMORY = 400 * MIB
-# The first tools/list, counted from the start of the process, while a server needs twenty seconds.
+# The first tools/list, counted from the start of the process, while a server needs twenty seconds. Half of that, because
+# two busy cores take seconds to begin with anything: what counts is that it does not wait for the server.
 FIRST_LIST = 10.0
 
 

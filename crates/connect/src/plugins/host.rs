@@ -523,6 +523,11 @@ fn unseen(id: &str, plugin: &Generation, surveyed: &Surveyed) -> String {
     format!("nobody can see any of its tools; {}{more}", reason.unwrap_or_else(|| "no scope is served".to_owned()))
 }
 
+/// Whether two names are too much alike for one of them to be a plugin's id beside the other.
+pub fn are_alike(a: &str, b: &str) -> bool {
+    plain(a) == plain(b)
+}
+
 /// Names as they are compared where one must not pass for another: as exposed names are formed, without regard to case.
 fn plain(name: &str) -> String {
     let c = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };

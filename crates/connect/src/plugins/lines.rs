@@ -34,6 +34,8 @@ pub use frame::PROTOCOL;
 
 /// A call would rather fail than wait longer than this for a process that rests.
 const WORTH_WAITING: Duration = Duration::from_secs(1);
+/// A process that cannot be started at all is tried again for a call no sooner than this.
+const SOONEST: Duration = Duration::from_secs(5);
 /// Characters of a reason.
 const REASON: usize = 600;
 
@@ -208,7 +210,9 @@ async fn supervise(core: Arc<Core>) {
             let rest = timing.park;
             let often = if end.permanent { String::new() } else { format!(", {failures} times in a row") };
             let again = format!("{}{often}; it is tried again in {} s", end.reason, rest.as_secs().max(1));
-            (now + rest, now + rest, again)
+            // What only a person can mend may be mended at any time: a call looks again, though not every one.
+            let retry_from = if end.permanent { now + rest.min(SOONEST) } else { now + rest };
+            (now + rest, retry_from, again)
         } else {
             let until = now + wait;
             wait = (wait * 2).min(timing.backoff_max);

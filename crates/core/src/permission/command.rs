@@ -144,7 +144,7 @@ impl Parsed {
 }
 
 /// Names under which tools take a command.
-const NAMES: [&str; 2] = ["command", "cmd"];
+pub const NAMES: [&str; 2] = ["command", "cmd"];
 
 /// Whether the tool runs commands: the built-in `run_command`, and every tool whose schema has a text (or list)
 /// `command` or `cmd` without a fixed set of values.

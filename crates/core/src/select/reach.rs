@@ -31,7 +31,7 @@ pub fn may_reach(
     let written: Vec<&Selector> = gates.iter().flat_map(super::gate::Gate::selectors).collect();
     let entries = sources.iter().map(|source| {
         let own = written.iter().filter_map(|selector| selector.example(source));
-        let tools: BTreeSet<String> = own.chain(["\u{1}".to_owned()]).take(MOST).collect();
+        let tools: BTreeSet<String> = ["\u{1}".to_owned()].into_iter().chain(own).take(MOST).collect();
         let tools = tools.into_iter().map(|name| {
             let definition = json!({"name": name, "inputSchema": {"type": "object"}});
             Arc::new(Tool::new((*source).clone(), name, definition, Annotations::default()))

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use serde_json::{Value, value::RawValue};
+use serde_path_to_error::Segment;
 use toolcrib_core::{Scope, ToolResult, schema::Violation, shape::sanitize_text};
 
 use super::{About, Output, OutputSchema, Tool, failure::Kind, schema::schema_of};
@@ -109,8 +110,7 @@ impl<T: Tool> ErasedTool for Erased<T> {
 fn read<T: Tool>(arguments: &RawValue) -> Result<T::Arguments, Violation> {
     let mut reader = serde_json::Deserializer::from_str(arguments.get());
     serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let segments = error.path().iter().map(|segment| pointer(&segment.to_string()));
-        let path = segments.fold(String::new(), |path, segment| path + "/" + &segment);
+        let path = error.path().iter().fold(String::new(), |path, segment| path + "/" + &pointer(segment));
         let message = error.into_inner().to_string();
         // Lines and columns are those of a text that the caller never saw.
         let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(text, _)| text);
@@ -119,7 +119,11 @@ fn read<T: Tool>(arguments: &RawValue) -> Result<T::Arguments, Violation> {
     })
 }
 
-/// A segment as JSON Pointer writes it; positions of lists are written in brackets by the path's own text.
-fn pointer(segment: &str) -> String {
-    segment.trim_start_matches('[').trim_end_matches(']').replace('~', "~0").replace('/', "~1")
+/// A segment as JSON Pointer writes it.
+fn pointer(segment: &Segment) -> String {
+    match segment {
+        Segment::Seq { index } => index.to_string(),
+        Segment::Map { key } | Segment::Enum { variant: key } => key.replace('~', "~0").replace('/', "~1"),
+        Segment::Unknown => "?".to_owned(),
+    }
 }

@@ -32,11 +32,11 @@ impl Table {
         self.closed
     }
 
-    /// Ends its use; the sources there were.
-    pub(super) fn close(&mut self) -> Vec<Source> {
+    /// Ends its use.
+    pub(super) fn close(&mut self) {
         self.closed = true;
         self.dirty.clear();
-        std::mem::take(&mut self.sources).into_keys().collect()
+        self.sources.clear();
     }
 
     pub(super) fn registered(&self, id: &ToolId) -> Option<&Registered> {

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 use toolcrib_core::{
-    Scope, Source, Tool, ToolId,
+    Scope, Source, ToolId,
+    assemble::eager_tokens,
     breaker::BreakerState,
     explain::{Fate, explain},
     permission::Action,
@@ -202,7 +203,7 @@ impl Engine {
             }
             let why = (!shown.reachable()).then(|| explanation.sentence());
             let guarded = Guarded::Tool(explanation.id.clone());
-            let circuit = circuits.get(&guarded).map(|state| circuit_word(*state));
+            let circuit = circuits.get(&guarded).map(|state| state.word());
             let adjusted = self.hub().adjustment(&explanation.id).map(|said| Adjusted {
                 says: said.summary(),
                 by: said.by,
@@ -214,6 +215,7 @@ impl Engine {
             };
             let labels = tool.map_or_else(toolcrib_core::Labels::nothing, |tool| tool.labels().clone());
             let source = explanation.id.source.clone();
+            let tokens = tool.map_or(0, |tool| eager_tokens(tool, &explanation.name, view.set.counter()));
             page.entries.push(CatalogEntry {
                 name: explanation.name,
                 title: tool.and_then(|tool| tool.title()).map(str::to_owned),
@@ -234,24 +236,11 @@ impl Engine {
                 permission: labels.permission.map(Action::word),
                 disclosure: shown,
                 why,
-                tokens: tool.map_or(0, |tool| tokens(tool)),
+                tokens,
                 circuit,
                 adjusted,
             });
         }
         Ok(page)
-    }
-}
-
-/// As `toolcrib tools` counts them.
-fn tokens(tool: &Tool) -> usize {
-    tool.definition_chars().div_ceil(4)
-}
-
-fn circuit_word(state: BreakerState) -> &'static str {
-    match state {
-        BreakerState::Closed => "closed",
-        BreakerState::Open => "open",
-        BreakerState::HalfOpen => "half-open",
     }
 }

@@ -1,29 +1,27 @@
 //! What is asked of people must not be answered by whoever waits for the answer.
 
-use toolcrib_core::permission::{CommandRule, Match, commands_of};
+use toolcrib_core::permission::{COMMAND_ARGUMENTS, CommandRule, Match, commands_of};
 
 use super::policy::{Evaluation, Policy, Question, Verdict};
 
 /// The program that answers for people, and its command for that.
 const PROGRAM: &str = "toolcrib";
 const COMMAND: &str = "approvals";
-/// Arguments under which tools take commands.
-const COMMANDS: [&str; 2] = ["command", "cmd"];
 
 /// Denies commands that would answer approvals in a person's stead (`toolcrib approvals approve …`), through whatever
 /// shell or wrapper they go; where that cannot be told, if they name both. A script that does the same out of sight is a
 /// program like any other: what may run programs unasked can do whatever its user can.
-pub struct OwnDoor(CommandRule);
+pub(super) struct OwnDoor(CommandRule);
 
 impl OwnDoor {
     /// The only one there is.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(CommandRule::parse(&format!("{PROGRAM} {COMMAND}:*")))
     }
 
     /// Whether the call could run anything; most do not.
     pub(super) fn is_near(question: &Question<'_>) -> bool {
-        COMMANDS.iter().any(|name| question.arguments.get(name).is_some())
+        COMMAND_ARGUMENTS.iter().any(|name| question.arguments.get(name).is_some())
     }
 
     fn answers(&self, question: &Question<'_>) -> bool {
@@ -36,12 +34,6 @@ impl OwnDoor {
                 text.contains(PROGRAM) && text.contains(COMMAND)
             }
         }
-    }
-}
-
-impl Default for OwnDoor {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -5,7 +5,7 @@ mod folder;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use toolcrib_connect::plugins::{Checked, PluginReport, PluginsReport, check, discover, look};
+use toolcrib_connect::plugins::{Checked, PluginReport, PluginsReport, are_alike, check, discover, look};
 
 use crate::{
     args::{PluginsAction, PluginsArgs, SourceArgs},
@@ -113,7 +113,8 @@ fn add(from: &Path, force: bool, config: &[PathBuf], json: bool) -> anyhow::Resu
     let loaded = world::load(config)?;
     let manifest = look(from).manifest?;
     let id = &manifest.id;
-    if loaded.config.servers.keys().any(|name| name.eq_ignore_ascii_case(id)) {
+    let mut servers = loaded.config.servers.iter().filter(|(_, server)| server.is_enabled());
+    if servers.any(|(name, _)| are_alike(name, id)) {
         bail!(
             "plugin '{id}' cannot be added: its id is the name of a configured server; give one of them another name"
         );

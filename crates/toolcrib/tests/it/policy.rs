@@ -94,7 +94,7 @@ fn every_stage_is_explained_and_the_advice_mends_it() {
     }
     let missing: Vec<&str> =
         toolcrib_core::select::STAGES.into_iter().filter(|stage| !stages.contains(*stage)).collect();
-    // A plugin needs an embedding program; servers, labels of single tools and categories have tests of their own.
+    // Plugins are refused before they get so far; servers, labels of single tools and categories have tests of their own.
     assert_eq!(missing, ["tool", "server", "plugin", "category"]);
 }
 

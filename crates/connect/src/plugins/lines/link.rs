@@ -50,6 +50,8 @@ pub(super) struct Link {
     drained: CancellationToken,
     why: Mutex<Option<String>>,
     oddity: Mutex<Option<String>>,
+    // Of this life of the process.
+    bad_lines: AtomicU64,
 }
 
 struct Waiting {
@@ -106,6 +108,7 @@ impl Link {
             drained: CancellationToken::new(),
             why: Mutex::default(),
             oddity: Mutex::default(),
+            bad_lines: AtomicU64::new(0),
         });
         tokio::spawn(write(link.clone(), stdin, outgoing, controls));
         tokio::spawn(read(link.clone(), stdout, offers));
@@ -266,7 +269,9 @@ impl Link {
 
     fn odd(&self, problem: &str) {
         self.oddity.lock().get_or_insert_with(|| problem.to_owned());
-        let so_far = self.core.bad_lines.fetch_add(1, Ordering::Relaxed) + 1;
+        self.core.bad_lines.fetch_add(1, Ordering::Relaxed);
+        // The bound is on one life of the process.
+        let so_far = self.bad_lines.fetch_add(1, Ordering::Relaxed) + 1;
         self.core.odd(&format!("its output is not the protocol: {problem}"));
         if so_far.is_multiple_of(self.core.start.limits.bad_lines.max(1)) {
             self.close("it does not speak the protocol");

@@ -111,12 +111,13 @@ async fn a_cancelled_call_and_one_whose_time_is_up_are_told_to_the_process() {
 async fn a_crash_ends_its_calls_as_unknown_and_it_comes_back() {
     let (rig, folder) = running(json!({})).await;
     rig.until_ready("p").await;
-    let (sleeping, crashed) = tokio::join!(rig.call("sleep", &serde_json::Value::Null), async {
+    let long = json!({"ms": 60_000});
+    let (sleeping, crashed) = tokio::join!(rig.call("sleep", &long), async {
         until("both are there", || mark(&folder, "called").contains("sleep")).await;
         rig.call("crash", &json!({})).await
     });
-    // The first may have ended before; the one that crashed has not, and whether it did something is not known.
-    assert!(matches!(sleeping.outcome, Outcome::Ok | Outcome::Unknown));
+    // Neither had ended, and whether they did something is not known.
+    assert_eq!(sleeping.outcome, Outcome::Unknown, "{}", text(&sleeping));
     assert_eq!(crashed.outcome, Outcome::Unknown, "{}", text(&crashed));
     assert!(text(&crashed).contains("exited with status 7"), "{}", text(&crashed));
     // The next call waits for it, and was never sent before.

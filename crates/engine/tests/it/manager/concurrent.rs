@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, thread};
 
 use proptest::prelude::*;
-use toolcrib_engine::manager::{Filter, State};
+use toolcrib_engine::manager::{Event, Filter, State};
 
 use super::*;
 
@@ -190,11 +190,22 @@ fn a_group_is_seen_whole_or_not_at_all() {
 #[test]
 fn every_toggle_counts() {
     let manager = with([plain("a")]);
+    let mut events = manager.subscribe();
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| (0..51).for_each(|_| assert!(manager.toggle(&id("a")).unwrap().is_some())));
         }
     });
-    // 204 toggles: on again.
+    // 204 toggles, each in turn: on again.
+    let mut told = Vec::new();
+    while let Ok(event) = events.try_recv() {
+        match event {
+            Event::Enabled { .. } => told.push(true),
+            Event::Disabled { .. } => told.push(false),
+            _ => {}
+        }
+    }
+    assert_eq!(told.len(), 51 * THREADS);
+    assert!(told.iter().enumerate().all(|(nth, enabled)| *enabled == (nth % 2 == 1)));
     assert_eq!(manager.is_enabled(&id("a")), Some(true));
 }
