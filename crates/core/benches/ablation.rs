@@ -1,7 +1,8 @@
 //! What each part of the ranking contributes, on labelled sets:
 //! `cargo bench -p toolcrib-core --bench ablation -- FOLDER`, where every folder in FOLDER with `tools.jsonl` and
 //! `queries.jsonl` is a set. Prints a Markdown table of recall@5, the plain mean over the sets last, and how much is
-//! lost without each part.
+//! lost without each part; then how many queries get no answer from their own set's tools, and how many get one from
+//! the tools of other sets, which mostly have none for them.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use std::{fs, path::Path};
@@ -13,6 +14,9 @@ use toolcrib_core::{
 
 /// Most queries of one set: a table needs no more, and all variants take the same.
 const MAX_QUERIES: usize = 600;
+
+/// Of how many queries of each other set it is counted whether they get an answer.
+const FOREIGN_QUERIES: usize = 60;
 
 /// What is taken from a document.
 type Change = fn(&mut Document);
@@ -45,6 +49,30 @@ fn recall(queries: &[LabelledQuery], search: impl Fn(&str) -> Vec<Hit>) -> f64 {
         .collect();
     let summary = Summary::of(&scores);
     summary.figures().find(|(name, _)| *name == "recall@5").and_then(|(_, figure)| figure).map_or(0.0, |f| f.mean)
+}
+
+/// Share of the queries that get some answer.
+fn answered<'a>(queries: impl Iterator<Item = &'a LabelledQuery>, index: &Index) -> f64 {
+    let options = Options { limit: 1, ..Options::default() };
+    let answers: Vec<bool> = queries.map(|query| !index.search_with(&query.text, &options).is_empty()).collect();
+    answers.iter().filter(|answered| **answered).count() as f64 / answers.len().max(1) as f64
+}
+
+/// How well a ranker tells queries that its tools answer from those that are about something else.
+fn answers(sets: &[Set]) {
+    println!("\n| | own queries without an answer | queries of other sets with one |\n|---|---|---|");
+    for &kind in RankerKind::ALL {
+        let (mut own, mut foreign) = (0.0, 0.0);
+        for set in sets {
+            let index = Index::build(kind, &set.documents);
+            own += 1.0 - answered(set.queries.iter(), &index);
+            let others = sets.iter().filter(|other| other.name != set.name);
+            let spread = |other: &'_ &Set| (other.queries.len() / FOREIGN_QUERIES).max(1);
+            foreign += answered(others.flat_map(|other| other.queries.iter().step_by(spread(&other))), &index);
+        }
+        let count = sets.len() as f64;
+        println!("| {kind} | {:.3} | {:.3} |", own / count, foreign / count);
+    }
 }
 
 /// A row of the table; its mean.
@@ -106,4 +134,5 @@ fn main() {
     for (name, change) in changes {
         row(name, &measure(&indexes(RankerKind::default(), change), options), Some(full));
     }
+    answers(&sets);
 }

@@ -90,6 +90,11 @@ impl Table {
         }
     }
 
+    /// Whether a word in lower case has a row of its own: then people use it as it is.
+    pub(in crate::search) fn is_word(&self, word: &str) -> bool {
+        self.find(false, word).is_some()
+    }
+
     /// Appends the tokens of a word in lower case: the longest first. None if it cannot be spelt with them.
     pub(in crate::search) fn cut(&self, word: &str, tokens: &mut Vec<u16>) {
         if word.len() > MAX_WORD_BYTES {

@@ -10,9 +10,9 @@ use super::{
     products::PRODUCTS,
     synonyms::Stand,
     tokenize::{self, TokenKind, Tokenizer},
-    translations::Translations,
+    translations::{MIN_PREFIX, MIN_RELATED_PREFIX, Translations},
     typo::{self, PREFIX_WEIGHT},
-    values,
+    values::{self, Written},
     vocabulary::{Lookup, TermId},
 };
 
@@ -20,6 +20,14 @@ use super::{
 const MAX_WORDS: usize = 96;
 /// Weight of a word given in one piece when its parts are looked up as well.
 const JOINED_WEIGHT: f32 = 0.5;
+
+/// Words that hold sentences together in English and mean nothing elsewhere. Sorted.
+#[rustfmt::skip]
+const ENGLISH_ONLY: &[&str] = &[
+    "an", "and", "any", "are", "be", "by", "can", "could", "for", "from", "have", "help", "how", "in", "into", "it", "its",
+    "my", "need", "of", "on", "our", "please", "that", "the", "their", "these", "this", "to", "want", "what", "when",
+    "where", "which", "who", "will", "with", "would", "you", "your",
+];
 
 /// How a term came into the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,6 +79,27 @@ pub(super) struct PlanWord {
     stands_for: Vec<Box<str>>,
 }
 
+/// What holds a query together: in which language its sentences are built.
+#[derive(Debug, Default)]
+struct FunctionWords {
+    english: usize,
+    foreign: usize,
+}
+
+impl FunctionWords {
+    fn see(&mut self, token: &str) {
+        if Translations::is_stop_word(token) {
+            self.foreign += 1;
+        } else if ENGLISH_ONLY.binary_search(&token).is_ok() {
+            self.english += 1;
+        }
+    }
+
+    fn are_english(&self) -> bool {
+        self.english > self.foreign
+    }
+}
+
 /// A query, ready to be scored.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
@@ -84,6 +113,8 @@ pub(super) struct Plan {
     pub(super) length: usize,
     /// Share of the words that the vectors know something of.
     pub(super) known_share: f32,
+    /// Whether it is held together by English words, so that the others are not likely to be of another language.
+    english: bool,
 }
 
 /// What a plan is made for.
@@ -107,22 +138,26 @@ impl Plan {
     pub(super) fn new(text: &str, hint: &str, context: Context<'_>, slots: &mut Vec<u32>) -> Self {
         let mut plan = Self { length: text.split_whitespace().count(), ..Self::default() };
         let mut tokenizer = Tokenizer::default();
+        let mut function_words = FunctionWords::default();
         let no_clauses = context.without.has(Part::Clauses);
         for (range, clause) in clauses::split(text) {
             let clause = clause && !no_clauses;
             let bit = if clause { 1 << plan.clauses } else { 0 };
             plan.clauses += u8::from(clause);
-            values::each_piece(&text[range], |piece, value| {
+            values::each_piece(&text[range], |piece, written| {
                 tokenizer.each(piece, |token, kind| {
-                    let value = value || values::is_time_or_number(token) || tokenize::is_dense_pair(token);
-                    plan.add_word(token, kind, bit, value, context);
+                    function_words.see(token);
+                    let value = values::is_time_or_number(token) || tokenize::is_dense_pair(token);
+                    let written = if value && written == Written::Plainly { Written::AsValue } else { written };
+                    plan.add_word(token, kind, bit, written, context);
                 });
             });
         }
         if !text.is_ascii() {
             context.lexicon.translations.each_dense(text, |word| plan.add_foreign(word));
         }
-        tokenizer.each(bounded(hint), |token, kind| plan.add_word(token, kind, 0, true, context));
+        tokenizer.each(bounded(hint), |token, kind| plan.add_word(token, kind, 0, Written::AsValue, context));
+        plan.english = function_words.are_english();
         plan.expand(context, slots);
         if let Some(table) = context.index.dense.as_ref().and(context.index.stock.table())
             && !context.without.has(Part::Dense)
@@ -144,7 +179,8 @@ impl Plan {
         }
     }
 
-    fn add_word(&mut self, token: &str, kind: TokenKind, clause: u8, value: bool, context: Context<'_>) {
+    fn add_word(&mut self, token: &str, kind: TokenKind, clause: u8, written: Written, context: Context<'_>) {
+        let value = written != Written::Plainly;
         let joined = kind == TokenKind::Joined;
         let vocabulary = &context.lexicon.vocabulary;
         let term = match vocabulary.look_up(token) {
@@ -166,7 +202,9 @@ impl Plan {
                 term,
                 joined,
                 value,
-                missing_product: term.is_none() && PRODUCTS.binary_search(&token).is_ok(),
+                missing_product: term.is_none()
+                    && written != Written::AsSubject
+                    && PRODUCTS.binary_search(&token).is_ok(),
                 count: 1,
                 clauses: clause,
                 ..PlanWord::default()
@@ -177,7 +215,7 @@ impl Plan {
     /// The terms that a required word may be: its own, else those that it may be a slip or a beginning of.
     pub(super) fn terms_of(word: &str, context: Context<'_>) -> Vec<TermId> {
         let mut plain = Plan::default();
-        Tokenizer::default().each(word, |token, kind| plain.add_word(token, kind, 0, false, context));
+        Tokenizer::default().each(word, |token, kind| plain.add_word(token, kind, 0, Written::Plainly, context));
         let own: Vec<TermId> = plain.words.iter().filter_map(|word| word.term).collect();
         if !own.is_empty() {
             return own;
@@ -213,6 +251,8 @@ impl Plan {
             });
         }
         let held = |term| context.held(term);
+        let table = context.index.dense.as_ref().and(context.index.stock.table());
+        let english = self.english;
         for (number, word) in self.words.iter_mut().enumerate() {
             let clauses = word.clauses;
             let mut add = |term: TermId, weight: f32, evidence: Evidence| {
@@ -231,7 +271,14 @@ impl Plan {
                 }
             };
             let foreign = word.term.is_none() && !without(Part::Translations);
-            let foreign = if foreign { translations.of(&word.text) } else { &[] };
+            // A word of its own right is no slip and no beginning, nor is one among English words cut off from another language.
+            let real = word.term.is_none() && table.is_some_and(|table| table.is_word(&word.text));
+            let least = if english && word.text.is_ascii() { MIN_RELATED_PREFIX } else { MIN_PREFIX };
+            let foreign = if foreign && !word.missing_product && !(real && english) {
+                translations.of(&word.text, least)
+            } else {
+                &[]
+            };
             word.strange = foreign.is_empty() && !word.text.is_ascii();
             for &line in foreign {
                 word.stands_for.push(translations.english(line).into());
@@ -239,7 +286,7 @@ impl Plan {
                     add(term, weight, Evidence::Translation);
                 }
             }
-            if word.term.is_none() && !word.missing_product && foreign.is_empty() {
+            if word.term.is_none() && !word.missing_product && foreign.is_empty() && !real {
                 let weight = typo::repair_weight(&word.text);
                 if !without(Part::Repairs) {
                     let stands_for = &mut word.stands_for;

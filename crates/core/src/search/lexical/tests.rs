@@ -135,6 +135,33 @@ fn one_common_word_is_no_answer() {
     finds("small", "send an email", &[]); // srch-059
 }
 
+/// Words that people use as they are stand for themselves: neither a slip nor a beginning of a word that a tool has, nor,
+/// among English words, a word of another language.
+#[test]
+#[cfg(feature = "dense")]
+fn real_words_stand_for_themselves() {
+    let documents = catalog(&[
+        ("files", "move_file", "Moves a file"),
+        ("browser", "list_bookmarks", "Lists bookmarks"),
+        ("ci", "run_pipeline", "Runs a pipeline"),
+        ("host", "memory_usage", "Shows the memory of a process"),
+    ]);
+    let index = Lexical::build_hybrid(&documents);
+    for (query, want) in [
+        ("movie reviews", &[][..]),
+        ("book a flight", &[]),
+        ("compile a crate with the toolchain", &[]),
+        ("post to discord", &[]),
+        ("moove a file", &["move_file"]),
+        ("bookm", &["list_bookmarks"]),
+        ("compilar el proyecto", &["run_pipeline"]),
+    ] {
+        let found = index.search_with(query, &Options { limit: 1, ..Options::default() });
+        let found: Vec<&str> = found.iter().map(|hit| documents[hit.index].name.as_str()).collect();
+        assert_eq!(found, want, "{query}");
+    }
+}
+
 #[test]
 fn exact_names_come_first() {
     finds_first("large", "mcp__github__create_issue", "mcp__github__create_issue"); // srch-192

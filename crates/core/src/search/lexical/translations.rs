@@ -34,7 +34,9 @@ const SECOND_WEIGHT: f32 = 0.4;
 /// Longest key in a script without blanks, in letters.
 const MAX_DENSE: usize = 6;
 /// Shortest beginning that stands for a word, in letters.
-const MIN_PREFIX: usize = 2;
+pub(super) const MIN_PREFIX: usize = 2;
+/// The same for a word among English ones: it shares so much with a foreign word only if it is a relative of it.
+pub(super) const MIN_RELATED_PREFIX: usize = 7;
 
 /// The table, in the terms of one vocabulary.
 #[derive(Debug, Default)]
@@ -73,12 +75,12 @@ impl Translations {
         FOREIGN_STOP_WORDS.binary_search(&word).is_ok()
     }
 
-    /// The lines that translate a word: as it is, else by its longest known beginning.
-    pub(super) fn of(&self, word: &str) -> &[u16] {
+    /// The lines that translate a word: as it is, else by its longest known beginning of at least `least` letters.
+    pub(super) fn of(&self, word: &str, least: usize) -> &[u16] {
         if let Some(lines) = self.whole.get(word) {
             return lines;
         }
-        let ends = word.char_indices().map(|(at, letter)| at + letter.len_utf8()).skip(MIN_PREFIX - 1);
+        let ends = word.char_indices().map(|(at, letter)| at + letter.len_utf8()).skip(least.saturating_sub(1));
         let mut longest: &[u16] = &[];
         for end in ends {
             if let Some(lines) = self.beginnings.get(&word[..end]) {

@@ -9,6 +9,8 @@ const TIME_WORDS: &[&str] = &[
     "november", "october", "recent", "saturday", "september", "soon", "sunday", "thursday", "today", "tomorrow", "tonight",
     "tuesday", "upcoming", "wednesday", "week", "weekend", "weeks", "year", "years", "yesterday",
 ];
+/// Sorted. What follows is a name, a title or a subject, not what a tool is.
+const INTRODUCTIONS: &[&str] = &["about", "called", "mentioning", "named", "regarding", "titled"];
 /// Fewest words of a text in which a capital letter tells something.
 const MIN_WORDS: usize = 4;
 
@@ -17,15 +19,26 @@ pub(super) fn is_time_or_number(token: &str) -> bool {
     token.starts_with(|c: char| c.is_ascii_digit()) || TIME_WORDS.binary_search(&token).is_ok()
 }
 
-/// Calls `f` with the pieces of `text` in order, each with whether it is written like a value: in quotation marks, or
-/// capitalised within a sentence.
-pub(super) fn each_piece(text: &str, mut f: impl FnMut(&str, bool)) {
+/// How a word of a request is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    /// As any other.
+    Plainly,
+    /// Like a value: in quotation marks, or capitalised within a sentence.
+    AsValue,
+    /// As a subject: right after a word that introduces one.
+    AsSubject,
+}
+
+/// Calls `f` with the pieces of `text` in order, each with how it is written.
+pub(super) fn each_piece(text: &str, mut f: impl FnMut(&str, Written)) {
     let words = || text.split_whitespace();
     let capitals = words().filter(|word| is_capitalised(word)).count();
     let all = words().count();
     let capitals_tell = all >= MIN_WORDS && capitals * 2 < all;
     let mut quote: Option<char> = None;
     let mut sentence_start = true;
+    let mut introduced = false;
     for word in words() {
         let opens = word.chars().next().filter(|&c| is_quote(c));
         let quoted = quote.is_some() || opens.is_some();
@@ -33,7 +46,15 @@ pub(super) fn each_piece(text: &str, mut f: impl FnMut(&str, bool)) {
             Some(open) if closes(word, open, quote.is_none()) => None,
             open => open,
         };
-        f(word, quoted || (capitals_tell && !sentence_start && is_capitalised(word)));
+        f(
+            word,
+            match quoted || (capitals_tell && !sentence_start && is_capitalised(word)) {
+                true => Written::AsValue,
+                false if introduced => Written::AsSubject,
+                false => Written::Plainly,
+            },
+        );
+        introduced = INTRODUCTIONS.iter().any(|introduction| word.eq_ignore_ascii_case(introduction));
         sentence_start = word.ends_with(['.', '!', '?', ':', ';']);
     }
 }

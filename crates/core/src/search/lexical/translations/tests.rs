@@ -1,11 +1,11 @@
-use super::{super::vocabulary::Vocabulary, FOREIGN_STOP_WORDS, TABLE, Translations};
+use super::{super::vocabulary::Vocabulary, FOREIGN_STOP_WORDS, MIN_PREFIX, TABLE, Translations};
 
 /// English terms of the first line that knows the word.
 #[track_caller]
 fn check(word: &str, want: &str) {
     let mut vocabulary = Vocabulary::new(None);
     let table = Translations::new(&mut vocabulary);
-    let terms = table.of(word).iter().flat_map(|line| table.terms(*line, |_| true));
+    let terms = table.of(word, MIN_PREFIX).iter().flat_map(|line| table.terms(*line, |_| true));
     let got: Vec<&str> = terms.map(|(term, _)| vocabulary.term_text(term)).collect();
     assert_eq!(got.first().copied().unwrap_or_default(), want, "{word}: {got:?}");
 }

@@ -1,10 +1,16 @@
-use super::{each_piece, is_time_or_number};
+use super::{INTRODUCTIONS, Written, each_piece, is_time_or_number};
 
-/// What is written like a value is in brackets.
+/// What is written like a value is in brackets, a subject in braces.
 #[track_caller]
 fn check(text: &str, want: &str) {
     let mut got = Vec::new();
-    each_piece(text, |piece, value| got.push(if value { format!("[{piece}]") } else { piece.to_owned() }));
+    each_piece(text, |piece, written| {
+        got.push(match written {
+            Written::AsValue => format!("[{piece}]"),
+            Written::AsSubject => format!("{{{piece}}}"),
+            Written::Plainly => piece.to_owned(),
+        });
+    });
     assert_eq!(got.join(" "), want);
 }
 
@@ -25,6 +31,13 @@ fn quotations_are_values() {
 }
 
 #[test]
+fn what_is_introduced_is_a_subject() {
+    check("search for repos about kubernetes", "search for repos about {kubernetes}");
+    check("a channel named \"ops\" or called dev", "a channel named [\"ops\"] or called {dev}");
+    check("tell me about", "tell me about");
+}
+
+#[test]
 fn numbers_and_dates_are_values() {
     for token in ["10", "10th", "2023", "tomorrow", "march"] {
         assert!(is_time_or_number(token), "{token}");
@@ -34,5 +47,5 @@ fn numbers_and_dates_are_values() {
 
 #[test]
 fn the_table_is_in_order() {
-    assert!(super::TIME_WORDS.is_sorted());
+    assert!(super::TIME_WORDS.is_sorted() && INTRODUCTIONS.is_sorted());
 }
