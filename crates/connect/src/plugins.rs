@@ -20,6 +20,7 @@ mod report;
 mod running;
 mod split;
 mod survey;
+mod visitors;
 mod voice;
 
 pub use self::{

@@ -30,11 +30,13 @@ pub(crate) struct Plugins {
 }
 
 impl Plugins {
-    /// A host that publishes to the engine's hub and asks its policy for these scopes.
-    pub(crate) fn new(engine: &Engine, limits: HubLimits, scopes: Vec<Scope>) -> Self {
-        let scopes = Arc::new(ArcSwap::from_pointee(scopes));
+    /// A host that publishes to the engine's hub and asks its policy.
+    pub(crate) fn new(engine: &Engine, limits: HubLimits) -> Self {
+        let scopes: Arc<ArcSwap<Vec<Scope>>> = Arc::default();
         let (asked, known) = (engine.clone(), scopes.clone());
-        let survey = Arc::new(move |catalog: &Catalog| survey(catalog, &asked.settings().assemble, &known.load()));
+        let survey = Arc::new(move |catalog: &Catalog, came: &[Scope]| {
+            survey(catalog, &asked.settings().assemble, &known.load(), came)
+        });
         let host = PluginHost::builder(engine.hub().clone(), survey).mcp(Arc::new(McpLauncher { limits })).build();
         Self { host, scopes }
     }

@@ -164,7 +164,7 @@ impl World {
         statics::publish(&hub, &flags.catalog)?;
         // An unknown profile is told before anything is started.
         engine.settings().assemble.policy.check(&scope)?;
-        let plugins = Plugins::new(&engine, settings::hub(&loaded.config), Vec::new());
+        let plugins = Plugins::new(&engine, settings::hub(&loaded.config));
         plugins.apply(plugins::settings(&loaded)?, plugins::served(&scope, &loaded)?).await;
         let mut upstreams = BTreeMap::new();
         for (name, server) in loaded.config.servers.iter().filter(|(_, server)| server.is_enabled()) {

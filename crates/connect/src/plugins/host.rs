@@ -2,7 +2,7 @@
 //! declare, starts those of which somebody sees something, and follows changes without touching what did not change.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     path::PathBuf,
     sync::{
         Arc,
@@ -14,7 +14,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use tokio::sync::Mutex;
 use tokio_util::task::TaskTracker;
 use toolcrib_core::{
-    ContentHash, Source, ToolId,
+    ContentHash, Scope, Source, ToolId,
     select::{Removal, Told},
 };
 use toolcrib_engine::Hub;
@@ -29,6 +29,9 @@ use super::{
     running::{Launcher, Limits, PluginSettings, Refusing, Running, Start, Timing},
     survey::{Survey, Surveyed, of_interest},
 };
+
+/// Most scopes that came by themselves and are asked for.
+const VISITORS: usize = 256;
 
 /// What the configuration says of plugins.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -369,6 +372,7 @@ impl Inner {
                     // Its successor takes the source over, so clients see no gap.
                     plugin.publish();
                     if let Some(old) = old {
+                        plugin.succeed(&old);
                         tracing::info!(plugin = id, generation = number, "plugin reloaded");
                         self.leaving.spawn(old.retire());
                     }
@@ -376,7 +380,9 @@ impl Inner {
                 }
             }
         }
-        state.surveyed = (self.survey)(&of_interest(&self.hub.catalog()));
+        let came: HashSet<Scope> = state.plugins.values().flat_map(|plugin| plugin.visitors()).collect();
+        let came: Vec<Scope> = came.into_iter().take(VISITORS).collect();
+        state.surveyed = (self.survey)(&of_interest(&self.hub.catalog()), &came);
         for (id, plugin) in &state.plugins {
             let seen = state.surveyed.kept.iter().any(|tool| tool.source == plugin.source());
             if seen {

@@ -120,6 +120,17 @@ impl Running for Lines {
         })
     }
 
+    fn wake(&self) -> bool {
+        let wakes = match &*self.core.phase.borrow() {
+            Phase::Down { retry_from, .. } => *retry_from <= Instant::now() + WORTH_WAITING,
+            Phase::Starting | Phase::Ready(_) | Phase::Stopped => false,
+        };
+        if wakes {
+            self.core.wanted.notify_one();
+        }
+        wakes
+    }
+
     fn vitals(&self) -> Vitals {
         let core = &self.core;
         Vitals {

@@ -135,6 +135,20 @@ impl Upstream {
         self.core.tracker.wait().await;
     }
 
+    /// Somebody wants it: one that waits to be connected again is tried as soon as a call would be. Whether that is soon
+    /// enough to wait for.
+    pub fn wake(&self) -> bool {
+        let wakes = match &*self.core.phase.borrow() {
+            Phase::Resting => true,
+            Phase::Down { retry_from, .. } => *retry_from <= Instant::now() + WORTH_WAITING,
+            Phase::Connecting | Phase::Ready(_) | Phase::Stopped => false,
+        };
+        if wakes {
+            self.core.wanted.notify_one();
+        }
+        wakes
+    }
+
     /// A look at the present state.
     pub fn report(&self) -> UpstreamReport {
         let core = &self.core;
