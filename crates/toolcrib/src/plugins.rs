@@ -12,15 +12,16 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use arc_swap::ArcSwap;
-use toolcrib_config::{Config, Loaded, Process, discover::config_home, model::PluginConfig};
+use toolcrib_config::{Config, Diagnostic, Loaded, Process, discover::config_home, model::PluginConfig};
 use toolcrib_connect::plugins::{
-    HostSettings, IdPatterns, Launchers, Limits, Manifest, PluginHost, PluginSettings, Start, Timing, survey,
+    HostSettings, IdPatterns, Launchers, Limits, Manifest, PluginHost, PluginSettings, Start, Timing, Unusable, survey,
 };
 use toolcrib_core::{Catalog, Scope};
 use toolcrib_engine::{Engine, HubLimits};
 
 use self::mcp::McpLauncher;
 pub(crate) use self::scopes::served;
+use crate::builtins;
 
 /// The host of a process, and whom it asks for.
 pub(crate) struct Plugins {
@@ -55,14 +56,22 @@ pub(crate) fn settings(loaded: &Loaded) -> anyhow::Result<HostSettings> {
         let place = loaded.origins.text(key);
         IdPatterns::new(list.iter().cloned()).map_err(|problem| anyhow!("{place}: {problem}"))
     };
+    // Built-in tools that are off count too: switching one on must not cost a plugin.
+    let builtin = builtins::names().map(|name| (name.to_owned(), format!("the built-in tool '{name}'")));
     let servers = loaded.config.servers.iter().filter(|(_, server)| server.is_enabled());
+    let servers = servers.map(|(name, _)| (name.clone(), format!("the MCP server '{name}'")));
+    let unusable = |(id, finding): (&String, &Diagnostic)| {
+        let place = loaded.origins.text(&finding.key);
+        (id.clone(), Unusable { place, problem: finding.message.clone() })
+    };
     Ok(HostSettings {
         enabled: config.enabled,
         folders: folders(&loaded.config),
         allow: config.allow.as_deref().map(|list| patterns(list, "plugins.allow")).transpose()?,
         deny: patterns(&config.deny, "plugins.deny")?,
         plugins: config.settings.iter().map(|(id, plugin)| (id.clone(), handed(plugin))).collect(),
-        reserved: servers.map(|(name, _)| (name.clone(), format!("the MCP server '{name}'"))).collect(),
+        unusable: config.unusable.iter().map(unusable).collect(),
+        reserved: builtin.chain(servers).collect(),
         guard: std::env::current_exe().ok(),
         timing: Timing { drain: Duration::from_millis(config.drain_ms), ..Timing::default() },
         limits: limits(&loaded.config),
@@ -101,12 +110,17 @@ fn handed(plugin: &PluginConfig) -> PluginSettings {
 }
 
 /// What `toolcrib plugins check` starts a plugin with, and how.
-pub(crate) fn start(manifest: Arc<Manifest>, folder: &Path, loaded: &Loaded) -> anyhow::Result<(Start, Launchers)> {
+pub(crate) fn start(
+    manifest: Arc<Manifest>,
+    folder: &Path,
+    loaded: &Loaded,
+    settings: HostSettings,
+) -> anyhow::Result<(Start, Launchers)> {
     struct Deaf;
     impl toolcrib_connect::plugins::Listener for Deaf {
         fn hear(&self, _: toolcrib_connect::plugins::News) {}
     }
-    let HostSettings { plugins, guard, timing, limits, .. } = settings(loaded)?;
+    let HostSettings { plugins, guard, timing, limits, .. } = settings;
     let folder = std::path::absolute(folder).with_context(|| format!("{} has no absolute path", folder.display()))?;
     let settings = plugins.get(&manifest.id).cloned().unwrap_or_default();
     let launchers = Launchers {

@@ -321,6 +321,12 @@ impl Generation {
         }
     }
 
+    /// Whether its code offers a tool; `None` until it has said.
+    pub(super) fn offers(&self, tool: &str) -> Option<bool> {
+        let shown = self.shown.lock();
+        shown.told.then(|| !shown.opted_out && shown.offer.missing.iter().all(|missing| missing != tool))
+    }
+
     fn enter(&self, state: PluginState) {
         let published = match &state {
             PluginState::Ready | PluginState::OptedOut => SourceState::Ready,

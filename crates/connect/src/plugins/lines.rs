@@ -30,8 +30,6 @@ use super::{
     voice::Voice,
 };
 
-pub use frame::PROTOCOL;
-
 /// A call would rather fail than wait longer than this for a process that rests.
 const WORTH_WAITING: Duration = Duration::from_secs(1);
 /// A process that cannot be started at all is tried again for a call no sooner than this.
@@ -264,7 +262,7 @@ async fn run_once(core: &Arc<Core>) -> End {
     *core.pid.lock() = process.pid;
     let (link, mut offers) = Link::start(core, stdin, stdout);
     link.say(&Said::Hello {
-        protocol: PROTOCOL,
+        protocol: frame::PROTOCOL,
         plugin: frame::Named { id: core.id(), version: &core.start.manifest.version },
         config: &core.start.settings.config,
         auth: &core.start.settings.auth,
