@@ -1,7 +1,6 @@
 //! Plugins wired up: from the configuration to a host, with MCP servers among the ways a plugin may run.
 
 mod mcp;
-mod scopes;
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +19,6 @@ use toolcrib_core::{Catalog, Scope};
 use toolcrib_engine::{Engine, HubLimits};
 
 use self::mcp::McpLauncher;
-pub(crate) use self::scopes::served;
 use crate::builtins;
 
 /// The host of a process, and whom it asks for.

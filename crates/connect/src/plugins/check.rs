@@ -13,7 +13,7 @@ use toolcrib_engine::HubLimits;
 
 use super::{
     host::Launchers,
-    manifest::{Manifest, Requirements, Run},
+    manifest::{Manifest, Requirements},
     needs::{self, Lack},
     offer::Offer,
     running::{Listener, News, Start, Vitals},
@@ -116,11 +116,7 @@ async fn try_out(start: Start, launchers: &Launchers, checked: &mut Checked) {
     let patience = start.manifest.start_timeout * 2;
     let start = Start { listener: Arc::new(Ear(news)), ..start };
     let began = Instant::now();
-    let running = match &manifest.run {
-        Run::Lines(_) => launchers.lines.launch(start),
-        Run::Factory(_) => launchers.factory.launch(start),
-        Run::Mcp(_) => launchers.mcp.launch(start),
-    };
+    let running = launchers.launch(start);
     let mut problems = Vec::new();
     let said = async {
         loop {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
 use serde_json::{Value, value::RawValue};
-use tokio::{sync::watch, time::Instant};
+use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolcrib_core::{Scope, Tool, ToolResult, schema::Violation};
 use toolcrib_engine::{Backend, BoxFuture, Invocation, InvokeError};
@@ -90,7 +90,6 @@ struct Made {
 }
 
 async fn bring_up(made: Arc<Made>, factory: Result<Arc<dyn PluginFactory>, String>, start: Start) {
-    let began = Instant::now();
     let context = FactoryContext { manifest: start.manifest.clone(), settings: start.settings.clone() };
     let patience = start.manifest.start_timeout;
     let making = async {
@@ -117,10 +116,6 @@ async fn bring_up(made: Arc<Made>, factory: Result<Arc<dyn PluginFactory>, Strin
     let ended = making.await;
     if made.cancel.is_cancelled() {
         return;
-    }
-    let took = began.elapsed();
-    if took >= start.timing.slow && ended.is_ok() {
-        start.listener.hear(News::Odd(format!("its factory took {:.1} s", took.as_secs_f32())));
     }
     match ended {
         Ok(Some(FactoryTools { definitions, backend })) => {

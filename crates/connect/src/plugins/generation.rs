@@ -28,7 +28,7 @@ use toolcrib_engine::{Backend, BoxFuture, Hub, Invocation, InvokeError, Publishe
 
 use super::{
     host::Launchers,
-    manifest::{Caution, Manifest, Run},
+    manifest::{Caution, Manifest},
     offer::Offer,
     report::PluginState,
     running::{Limits, Listener, News, PluginSettings, Running, Start, Timing, Vitals},
@@ -81,6 +81,8 @@ pub(super) struct Generation {
     running: Mutex<Slot>,
     /// Counts starts of its code: what an earlier one tells does not count.
     starts: AtomicU64,
+    /// Since when its code is being started, until it has said what it offers.
+    starting: Mutex<Option<Instant>>,
     /// Who called it although the scopes that are known see nothing of it.
     came: Mutex<Visitors>,
     retired: AtomicBool,
@@ -130,6 +132,7 @@ impl Generation {
             shown: Mutex::new(shown),
             running: Mutex::new(Slot::Idle),
             starts: AtomicU64::new(0),
+            starting: Mutex::default(),
             came: Mutex::default(),
             retired: AtomicBool::new(false),
             calls: watch::Sender::new(0),
@@ -245,11 +248,7 @@ impl Generation {
                     limits: self.makings.limits,
                     listener: Arc::new(Ear { generation: self.me.clone(), start: start_number }),
                 };
-                let running = match &self.makings.manifest.run {
-                    Run::Lines(_) => self.launchers.lines.launch(start),
-                    Run::Factory(_) => self.launchers.factory.launch(start),
-                    Run::Mcp(_) => self.launchers.mcp.launch(start),
-                };
+                let running = self.launchers.launch(start);
                 *slot = Slot::Running(running.clone());
                 Some(running)
             }
@@ -334,6 +333,7 @@ impl Generation {
             PluginState::Down { reason } => SourceState::Down { reason: reason.clone() },
             PluginState::Unseen { .. } => SourceState::Disabled,
         };
+        *self.starting.lock() = (state == PluginState::Starting).then(Instant::now);
         self.shown.lock().state = state;
         if let Some(publisher) = &*self.publisher.lock() {
             publisher.state(published);
@@ -377,6 +377,10 @@ impl Generation {
                 let offer = Offer::of(&self.makings.manifest, &items);
                 for odd in &offer.odd {
                     self.found(odd);
+                }
+                let took = self.starting.lock().take().map(|since| since.elapsed());
+                if let Some(took) = took.filter(|took| *took >= self.makings.timing.slow) {
+                    self.found(&format!("it took {:.1} s to say what it offers", took.as_secs_f32()));
                 }
                 let definitions = offer.definitions.clone();
                 let mut shown = self.shown.lock();

@@ -2,7 +2,7 @@
 //! declare, starts those of which somebody sees something, and follows changes without touching what did not change.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet},
     path::PathBuf,
     sync::{
         Arc,
@@ -24,7 +24,7 @@ use super::{
     folder::{self, Discovery, Found},
     generation::{Generation, Makings, Unavailable},
     lines::LinesLauncher,
-    manifest::{Manifest, Requirements},
+    manifest::{Manifest, Requirements, Run},
     needs::{self, Lack},
     report::{PluginReport, PluginsReport, RefusedPlugin, ToolReport},
     running::{Launcher, Limits, PluginSettings, Refusing, Running, Start, Timing},
@@ -119,6 +119,18 @@ pub struct Launchers {
     pub factory: Arc<dyn Launcher>,
     /// MCP servers. This crate knows nothing of MCP; without a launcher such plugins are down, and say so.
     pub mcp: Arc<dyn Launcher>,
+}
+
+impl Launchers {
+    /// Starts a plugin in the way its manifest says.
+    pub(super) fn launch(&self, start: Start) -> Arc<dyn Running> {
+        let launcher = match &start.manifest.run {
+            Run::Lines(_) => &self.lines,
+            Run::Factory(_) => &self.factory,
+            Run::Mcp(_) => &self.mcp,
+        };
+        launcher.launch(start)
+    }
 }
 
 impl Default for Launchers {
@@ -407,8 +419,12 @@ impl Inner {
                 }
             }
         }
-        let came: HashSet<Scope> = state.plugins.values().flat_map(|plugin| plugin.visitors()).collect();
-        let came: Vec<Scope> = came.into_iter().take(VISITORS).collect();
+        let mut came: Vec<Scope> = Vec::new();
+        for scope in state.plugins.values().flat_map(|plugin| plugin.visitors()) {
+            if came.len() < VISITORS && !came.contains(&scope) {
+                came.push(scope);
+            }
+        }
         state.surveyed = (self.survey)(&of_interest(&self.hub.catalog()), &came);
         for (id, plugin) in &state.plugins {
             let seen = state.surveyed.kept.iter().any(|tool| tool.source == plugin.source());

@@ -357,3 +357,21 @@ async fn a_denied_plugin_never_runs() {
     assert_eq!(factory.made(), 1);
     assert_eq!(rig.call("draw", &json!({})).await.outcome, Outcome::Invalid);
 }
+
+#[tokio::test]
+async fn a_slow_start_is_told_once_whatever_kind_it_is() {
+    // openclaw §1.1.
+    let factory = Counting::of(&["draw"]);
+    let rig = Rig::new(&[], |builder| builder.embed(manifest("made", &tool("draw", ""))).factory("made", factory));
+    rig.plugin("ran", &["echo"], &json!({}));
+    for (slow, told) in [(std::time::Duration::from_mins(1), 0), (std::time::Duration::ZERO, 1)] {
+        rig.apply(|settings| settings.timing.slow = slow).await;
+        for id in ["made", "ran"] {
+            rig.until_ready(id).await;
+            let findings = rig.findings(id).await;
+            assert_eq!(findings.len(), told, "{findings:?}");
+            assert!(findings.iter().all(|text| text.ends_with("s to say what it offers")), "{findings:?}");
+        }
+    }
+    rig.host.shutdown().await;
+}
