@@ -4,7 +4,7 @@
 //! `${workspaceFolder}`, `${workspaceFolderBasename}`, `${userHome}`, `${pathSeparator}` (as VS Code and Cursor have them);
 //! `$${` is a literal `${`. A default may hold references; what comes out of a variable or file is never expanded again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::Surroundings;
 
@@ -73,16 +73,21 @@ pub(crate) fn values(text: &str, folder: &Path, surroundings: &dyn Surroundings)
 /// A file named in a configuration: relative to `folder`, `~/` is the home folder, line ends at its end are dropped.
 pub(crate) fn read_file(path: &str, folder: &Path, surroundings: &dyn Surroundings) -> Result<String, ExpandError> {
     let fail = |cause: String| ExpandError::File(shortened(path, 200), cause);
-    let full = match path.strip_prefix("~/").zip(home(surroundings)) {
-        Some((rest, home)) => Path::new(&home).join(rest),
-        None => folder.join(path),
-    };
+    let full = located(path, folder, surroundings);
     let bytes = surroundings.read(&full).map_err(|error| fail(error.to_string()))?;
     if bytes.len() > MAX_SECRET_FILE {
         return Err(fail(format!("it is larger than {MAX_SECRET_FILE} bytes")));
     }
     let text = String::from_utf8(bytes).map_err(|_| fail("it is not UTF-8 text".to_owned()))?;
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// Where a path of a configuration leads: relative to `folder`, `~/` is the home folder.
+pub(crate) fn located(path: &str, folder: &Path, surroundings: &dyn Surroundings) -> PathBuf {
+    match path.strip_prefix("~/").zip(home(surroundings)) {
+        Some((rest, home)) => Path::new(&home).join(rest),
+        None => folder.join(path),
+    }
 }
 
 fn home(surroundings: &dyn Surroundings) -> Option<String> {

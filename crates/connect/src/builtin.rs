@@ -60,6 +60,23 @@ struct Shared {
     edits: parking_lot::Mutex<()>,
 }
 
+/// The names of all built-in tools of this crate, whatever the settings enable.
+pub const NAMES: [&str; 13] = [
+    "current_time",
+    "edit_file",
+    "fetch_url",
+    "find_files",
+    "kv_delete",
+    "kv_get",
+    "kv_list",
+    "kv_set",
+    "list_directory",
+    "read_file",
+    "run_command",
+    "search_text",
+    "write_file",
+];
+
 impl Builtins {
     /// Builds the tools. Touches neither files nor network; a root that does not exist fails the calls that use it.
     pub fn new(settings: BuiltinSettings, store: Arc<dyn KeyValueStore>) -> Self {

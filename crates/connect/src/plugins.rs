@@ -14,21 +14,23 @@ mod generation;
 mod host;
 mod lines;
 mod manifest;
+mod needs;
 mod offer;
 mod process;
 mod report;
 mod running;
 mod split;
 mod survey;
+mod visitors;
 mod voice;
 
 pub use self::{
     check::{Checked, check},
     factory::{FactoryContext, FactoryLauncher, FactoryTools, PluginFactory},
     folder::{Discovery, Found, discover, look},
-    host::{AuthProbe, HostBuilder, HostSettings, IdPatterns, Launchers, PluginHost, are_alike},
-    lines::{LinesLauncher, PROTOCOL},
-    manifest::{Caution, DeclaredTool, FILE, MAX_BYTES, MAX_TOOLS, Manifest, ManifestError, Requirements, Run},
+    host::{APART, AuthProbe, HostBuilder, HostSettings, IdPatterns, Launchers, PluginHost, Unusable, are_alike},
+    lines::LinesLauncher,
+    manifest::{Caution, DeclaredTool, FILE, Manifest, ManifestError, Requirements, Run},
     report::{PluginReport, PluginState, PluginsReport, RefusedPlugin, ToolReport},
     running::{Launcher, Limits, Listener, News, PluginSettings, Running, Start, Timing, Vitals},
     survey::{Survey, Surveyed, survey},

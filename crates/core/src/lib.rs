@@ -5,6 +5,7 @@
 
 pub mod args;
 pub mod assemble;
+pub mod backoff;
 pub mod breaker;
 pub mod bridge;
 pub mod catalog;

@@ -88,6 +88,13 @@ pub trait Backend: Send + Sync + 'static {
     /// Runs a tool once. Never retries after the request left.
     fn invoke<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<ToolResult, InvokeError>>;
 
+    /// Where the source has not said yet what this tool's definition is: waits until it has, or cannot, and published it.
+    /// Asked before anybody goes by the definition (a call that is checked against it, a description); may start what runs
+    /// the tool, because the caller sees it. Must end by itself within a bounded time. Default, `None`: the definition stands.
+    fn learn<'a>(&'a self, _tool: &'a Tool, _cancel: &'a CancellationToken) -> Option<BoxFuture<'a, ()>> {
+        None
+    }
+
     /// Looks at arguments that the schema accepts, before anything is decided about the call and anybody asked: what the tool
     /// itself would not take is as invalid as what the schema refuses. Must be quick. Default: everything is taken.
     fn check(&self, _tool: &Tool, _arguments: &RawValue, _scope: &Scope) -> Result<(), Violation> {

@@ -104,10 +104,18 @@ async fn stages(
     request: &CallRequest,
     state: &mut Progressing,
 ) -> Result<End, Stop> {
-    let view: Arc<View> = engine
-        .view(&request.scope)
-        .map_err(|error| Stop::told(Outcome::Denied, format!("No tool can be called: {error}.")))?;
-    let target = match resolve::resolve(&view, request, state) {
+    let look = || {
+        let unservable = |error| Stop::told(Outcome::Denied, format!("No tool can be called: {error}."));
+        engine.view(&request.scope).map_err(unservable)
+    };
+    let mut view: Arc<View> = look()?;
+    let mut resolved = resolve::resolve(&view, request, state);
+    // Nothing is checked, described or asked about by a definition that its source has still to give.
+    if engine.learn(&resolved.named(&view, request), &request.cancel).await {
+        view = look()?;
+        resolved = resolve::resolve(&view, request, state);
+    }
+    let target = match resolved {
         resolve::Resolved::Tool(target) => target,
         resolve::Resolved::Other(other) => {
             let result = Box::pin(other.answer(engine, &view, request, state.door)).await?;

@@ -6,6 +6,7 @@ mod in_force;
 use std::{
     borrow::Cow,
     collections::HashMap,
+    panic::AssertUnwindSafe,
     sync::{
         Arc, Weak,
         atomic::{AtomicU64, Ordering},
@@ -14,8 +15,10 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
+use futures_util::FutureExt;
 use parking_lot::Mutex;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 use toolcrib_core::{
     ContentHash, Scope, Tool, ToolResult,
     bridge::BridgeError,
@@ -172,6 +175,31 @@ impl Engine {
         let catalog = self.inner.hub.catalog_for(scope);
         let common = self.inner.hub.catalog().hash();
         self.inner.views.get(scope, epoch, &catalog, common, &in_force.settings)
+    }
+
+    /// The view of a scope to describe these tools from: what their sources have still to say of them is waited for
+    /// ([`Backend::learn`](crate::Backend::learn)). Names that lead nowhere are left alone.
+    pub async fn view_to_describe(&self, scope: &Scope, names: &[String]) -> Result<Arc<View>, Unservable> {
+        let view = self.view(scope)?;
+        let waited = self.learn(&lookup::tools(&view, names), &CancellationToken::new()).await;
+        if waited { self.view(scope) } else { Ok(view) }
+    }
+
+    /// Waits until the sources of these tools have said what their definitions are, where they have not yet. Whether there was
+    /// anything to wait for: then the view is to be asked for anew.
+    pub(crate) async fn learn(&self, tools: &[Arc<Tool>], cancel: &CancellationToken) -> bool {
+        let backends: Vec<_> =
+            tools.iter().filter_map(|tool| Some((tool, self.inner.hub.backend(tool.source())?))).collect();
+        let waits: Vec<_> = backends.iter().filter_map(|(tool, backend)| backend.learn(tool, cancel)).collect();
+        if waits.is_empty() {
+            return false;
+        }
+        // Whatever becomes of it, the definition that is there by then is what counts.
+        let all = AssertUnwindSafe(futures_util::future::join_all(waits)).catch_unwind();
+        if all.await.is_err() {
+            tracing::error!("the code that says what a tool's definition is panicked");
+        }
+        true
     }
 
     /// Runs a call through the whole path and gives what the caller is to get. Never fails: failures are replies.

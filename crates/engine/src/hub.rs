@@ -108,7 +108,7 @@ impl Hub {
     }
 
     /// The current snapshot as this scope sees it: sources that make their tools for whoever asks have those of this scope.
-    /// May wait for them, at most [`FactoryLimits::patience`] for each that is asked for the first time.
+    /// May wait for them, for all together at most [`FactoryLimits::patience`].
     pub fn catalog_for(&self, scope: &Scope) -> Arc<Catalog> {
         let common = self.catalog();
         let scoped = self.inner.scoped.load();

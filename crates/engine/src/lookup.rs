@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, value::RawValue};
 use toolcrib_core::{
-    Scope, ToolResult,
+    Scope, Tool, ToolResult,
     bridge::{self, BridgeError, ServerStatus},
 };
 
@@ -79,6 +79,17 @@ pub(crate) fn describe(view: &View, arguments: Option<&RawValue>) -> Result<Tool
     let reply = bridge::describe_reply(&request, &view.set);
     let text = reply.value.to_string();
     Ok(if reply.nothing_found { ToolResult::error(text) } else { ToolResult::text(text) })
+}
+
+/// The tools that a request to describe some names.
+pub(crate) fn named(view: &View, arguments: Option<&RawValue>) -> Vec<Arc<Tool>> {
+    let request = read(arguments).ok().and_then(|arguments| bridge::read_describe(&arguments).ok());
+    request.map_or_else(Vec::new, |request| tools(view, &request.names))
+}
+
+/// The tools that go by these names.
+pub(crate) fn tools(view: &View, names: &[String]) -> Vec<Arc<Tool>> {
+    names.iter().filter_map(|name| view.set.tool(view.set.resolve(name)?).cloned()).collect()
 }
 
 fn refuse(error: &BridgeError) -> Stop {

@@ -4,7 +4,6 @@
 //! connection and `call` for the life of a call. Nothing a server does reaches another server: each has its own task,
 //! process group, queues and limits.
 
-mod backoff;
 mod call;
 mod connect;
 mod environment;

@@ -79,7 +79,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Whom this program serves: what none of these scopes can see is never made.
     let (asked, scopes) = (engine.clone(), vec![Scope::default()]);
-    let seen = Arc::new(move |catalog: &_| survey(catalog, &asked.settings().assemble, &scopes));
+    let seen = Arc::new(move |catalog: &_, came: &[_]| survey(catalog, &asked.settings().assemble, &scopes, came));
     let host = PluginHost::builder(hub, seen)
         .embed(Manifest::parse(MANIFEST, Path::new("plugin.toml"))?)
         .factory("counter", Arc::new(CounterFactory))

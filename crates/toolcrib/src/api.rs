@@ -83,7 +83,7 @@ impl ApiService for Api {
     }
 
     fn describe<'a>(&'a self, caller: &'a ApiCaller, describe: wire::Describe) -> Answer<'a, wire::Described> {
-        Box::pin(async move { lookup::describe(self, caller, &describe) })
+        Box::pin(async move { lookup::describe(self, caller, &describe).await })
     }
 
     fn assemble<'a>(&'a self, caller: &'a ApiCaller, assemble: wire::Assemble) -> Answer<'a, wire::Assembled> {

@@ -186,7 +186,10 @@ pub(crate) struct PluginsArgs {
 pub(crate) enum PluginsAction {
     /// List them: how they run, how they stand, what is odd about them.
     List,
-    /// Copy a folder with a plugin.toml to where plugins are.
+    /// Check the plugin in a folder, and copy it to where plugins are.
+    ///
+    /// That is the first of plugins.folders that holds plugins; where none is configured, your own folder of plugins. What
+    /// `check` finds wrong with it is told, and nothing is copied.
     Add {
         /// The folder.
         #[arg(value_name = "FOLDER")]
@@ -202,6 +205,8 @@ pub(crate) enum PluginsAction {
         id: String,
     },
     /// Start the plugin in a folder and hold what it offers against its manifest. Calls nothing.
+    ///
+    /// Also told: an id that is taken, and what it requires and is not there.
     Check {
         /// The folder.
         #[arg(value_name = "FOLDER")]

@@ -10,11 +10,11 @@ use toolcrib_config::{
     model::{BuiltinConfig, StoreName, StoresConfig},
 };
 use toolcrib_connect::{
-    builtin::{BuiltinSettings, Builtins, CommandSettings, Commands, KeyValueSettings, Root},
+    builtin::{BuiltinSettings, Builtins, CommandSettings, Commands, KeyValueSettings, NAMES, Root},
     net::{EgressPolicy, HostRule},
     stores::{self, StoreSettings},
 };
-use toolcrib_core::{Labels, Scope, Source, SourceState, Tool, ToolResult, schema::Violation};
+use toolcrib_core::{Labels, Scope, Source, SourceState, Tool, ToolResult, bridge::BRIDGE_NAMES, schema::Violation};
 use toolcrib_engine::{
     Backend, BoxFuture, Engine, Hub, Invocation, InvokeError, SourceOptions,
     authoring::Toolbox,
@@ -29,6 +29,12 @@ use crate::{prompt::Desk, stores::Stores};
 /// Networks that `builtin.fetch.allow_private` opens. Link-local addresses, where clouds keep credentials, stay closed.
 const PRIVATE_NETWORKS: [&str; 6] =
     ["127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"];
+
+/// The names of all built-in tools, whatever the configuration switches on, and of the bridge.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    let single = [results::READ_TOOL, USER_INPUT_TOOL];
+    NAMES.into_iter().chain(single).chain(STORE_TOOLS).chain(CATALOG_TOOLS).chain(BRIDGE_NAMES)
+}
 
 /// Prepares the built-in tools. What comes back publishes them, in place of those published before; everything that can
 /// fail has happened by then.

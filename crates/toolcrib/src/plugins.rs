@@ -1,7 +1,6 @@
 //! Plugins wired up: from the configuration to a host, with MCP servers among the ways a plugin may run.
 
 mod mcp;
-mod scopes;
 
 use std::{
     collections::BTreeMap,
@@ -12,15 +11,15 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use arc_swap::ArcSwap;
-use toolcrib_config::{Config, Loaded, Process, discover::config_home, model::PluginConfig};
+use toolcrib_config::{Config, Diagnostic, Loaded, Process, discover::config_home, model::PluginConfig};
 use toolcrib_connect::plugins::{
-    HostSettings, IdPatterns, Launchers, Limits, Manifest, PluginHost, PluginSettings, Start, Timing, survey,
+    HostSettings, IdPatterns, Launchers, Limits, Manifest, PluginHost, PluginSettings, Start, Timing, Unusable, survey,
 };
 use toolcrib_core::{Catalog, Scope};
 use toolcrib_engine::{Engine, HubLimits};
 
 use self::mcp::McpLauncher;
-pub(crate) use self::scopes::served;
+use crate::builtins;
 
 /// The host of a process, and whom it asks for.
 pub(crate) struct Plugins {
@@ -30,11 +29,13 @@ pub(crate) struct Plugins {
 }
 
 impl Plugins {
-    /// A host that publishes to the engine's hub and asks its policy for these scopes.
-    pub(crate) fn new(engine: &Engine, limits: HubLimits, scopes: Vec<Scope>) -> Self {
-        let scopes = Arc::new(ArcSwap::from_pointee(scopes));
+    /// A host that publishes to the engine's hub and asks its policy.
+    pub(crate) fn new(engine: &Engine, limits: HubLimits) -> Self {
+        let scopes: Arc<ArcSwap<Vec<Scope>>> = Arc::default();
         let (asked, known) = (engine.clone(), scopes.clone());
-        let survey = Arc::new(move |catalog: &Catalog| survey(catalog, &asked.settings().assemble, &known.load()));
+        let survey = Arc::new(move |catalog: &Catalog, came: &[Scope]| {
+            survey(catalog, &asked.settings().assemble, &known.load(), came)
+        });
         let host = PluginHost::builder(engine.hub().clone(), survey).mcp(Arc::new(McpLauncher { limits })).build();
         Self { host, scopes }
     }
@@ -53,14 +54,22 @@ pub(crate) fn settings(loaded: &Loaded) -> anyhow::Result<HostSettings> {
         let place = loaded.origins.text(key);
         IdPatterns::new(list.iter().cloned()).map_err(|problem| anyhow!("{place}: {problem}"))
     };
+    // Built-in tools that are off count too: switching one on must not cost a plugin.
+    let builtin = builtins::names().map(|name| (name.to_owned(), format!("the built-in tool '{name}'")));
     let servers = loaded.config.servers.iter().filter(|(_, server)| server.is_enabled());
+    let servers = servers.map(|(name, _)| (name.clone(), format!("the MCP server '{name}'")));
+    let unusable = |(id, finding): (&String, &Diagnostic)| {
+        let place = loaded.origins.text(&finding.key);
+        (id.clone(), Unusable { place, problem: finding.message.clone() })
+    };
     Ok(HostSettings {
         enabled: config.enabled,
         folders: folders(&loaded.config),
         allow: config.allow.as_deref().map(|list| patterns(list, "plugins.allow")).transpose()?,
         deny: patterns(&config.deny, "plugins.deny")?,
         plugins: config.settings.iter().map(|(id, plugin)| (id.clone(), handed(plugin))).collect(),
-        reserved: servers.map(|(name, _)| (name.clone(), format!("the MCP server '{name}'"))).collect(),
+        unusable: config.unusable.iter().map(unusable).collect(),
+        reserved: builtin.chain(servers).collect(),
         guard: std::env::current_exe().ok(),
         timing: Timing { drain: Duration::from_millis(config.drain_ms), ..Timing::default() },
         limits: limits(&loaded.config),
@@ -99,12 +108,17 @@ fn handed(plugin: &PluginConfig) -> PluginSettings {
 }
 
 /// What `toolcrib plugins check` starts a plugin with, and how.
-pub(crate) fn start(manifest: Arc<Manifest>, folder: &Path, loaded: &Loaded) -> anyhow::Result<(Start, Launchers)> {
+pub(crate) fn start(
+    manifest: Arc<Manifest>,
+    folder: &Path,
+    loaded: &Loaded,
+    settings: HostSettings,
+) -> anyhow::Result<(Start, Launchers)> {
     struct Deaf;
     impl toolcrib_connect::plugins::Listener for Deaf {
         fn hear(&self, _: toolcrib_connect::plugins::News) {}
     }
-    let HostSettings { plugins, guard, timing, limits, .. } = settings(loaded)?;
+    let HostSettings { plugins, guard, timing, limits, .. } = settings;
     let folder = std::path::absolute(folder).with_context(|| format!("{} has no absolute path", folder.display()))?;
     let settings = plugins.get(&manifest.id).cloned().unwrap_or_default();
     let launchers = Launchers {

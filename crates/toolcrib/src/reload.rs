@@ -2,7 +2,8 @@
 //! in line.
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -38,7 +39,7 @@ pub(crate) async fn watch(world: Arc<World>, flags: SourceArgs) {
         }
     }
     let mut hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()).ok();
-    let mut watched = BTreeSet::new();
+    let mut watched = Watched::default();
     let mut seen = contents(&flags).await;
     // What changed between the start and now was seen by nobody; this does nothing if nothing did.
     if let Err(error) = world.reload().await {
@@ -47,11 +48,7 @@ pub(crate) async fn watch(world: Arc<World>, flags: SourceArgs) {
     tell(&world);
     loop {
         if let Some(watcher) = &mut watcher {
-            for folder in world.plugins.host.folders().await {
-                if !watched.contains(&folder) && watcher.watch(&folder, RecursiveMode::NonRecursive).is_ok() {
-                    watched.insert(folder);
-                }
-            }
+            watched.follow(watcher, &world.plugins.host.folders().await);
         }
         let forced = tokio::select! {
             _ = pokes.recv(), if watcher.is_some() => false,
@@ -72,6 +69,32 @@ pub(crate) async fn watch(world: Arc<World>, flags: SourceArgs) {
             tracing::error!("the changed configuration is not used, the old one stays in force: {error:#}");
         } else {
             tell(&world);
+        }
+    }
+}
+
+/// Folders of plugins that are watched, each with what it was then: the same path may lead to another folder later.
+#[derive(Default)]
+struct Watched(BTreeMap<PathBuf, Option<(u64, u64)>>);
+
+impl Watched {
+    /// Watches these and no others any more.
+    fn follow(&mut self, watcher: &mut impl Watcher, wanted: &[PathBuf]) {
+        let identity = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
+        self.0.retain(|path, known| {
+            let stays = wanted.contains(path) && known.is_some() && *known == identity(path);
+            if !stays {
+                // Fails where the folder is gone, and the watch with it.
+                let _ = watcher.unwatch(path);
+            }
+            stays
+        });
+        for path in wanted {
+            // Before the watch: if it is replaced in between, the next look finds another.
+            let now = identity(path);
+            if !self.0.contains_key(path) && watcher.watch(path, RecursiveMode::NonRecursive).is_ok() {
+                self.0.insert(path.clone(), now);
+            }
         }
     }
 }
@@ -116,4 +139,68 @@ async fn contents(flags: &SourceArgs) -> Vec<(PathBuf, Option<Vec<u8>>)> {
             .collect()
     };
     tokio::task::spawn_blocking(read).await.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use notify::{Config, EventHandler, WatcherKind};
+
+    use super::*;
+
+    /// Notes what it is told to watch.
+    #[derive(Debug, Default)]
+    struct Noting(Vec<String>);
+
+    impl Watcher for Noting {
+        fn new<F: EventHandler>(_: F, _: Config) -> notify::Result<Self> {
+            Ok(Self::default())
+        }
+
+        fn watch(&mut self, path: &Path, _: RecursiveMode) -> notify::Result<()> {
+            self.0.push(format!("+{}", path.file_name().unwrap().display()));
+            if path.exists() { Ok(()) } else { Err(notify::Error::path_not_found()) }
+        }
+
+        fn unwatch(&mut self, path: &Path) -> notify::Result<()> {
+            self.0.push(format!("-{}", path.file_name().unwrap().display()));
+            Ok(())
+        }
+
+        fn kind() -> WatcherKind {
+            WatcherKind::NullWatcher
+        }
+    }
+
+    #[test]
+    fn what_is_gone_is_forgotten_and_what_was_replaced_is_watched_anew() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = |name: &str| root.path().join(name);
+        let (mut watcher, mut watched) = (Noting::default(), Watched::default());
+        let mut check = |wanted: &[&str], told: &[&str]| {
+            let wanted: Vec<PathBuf> = wanted.iter().map(|name| folder(name)).collect();
+            watched.follow(&mut watcher, &wanted);
+            assert_eq!(std::mem::take(&mut watcher.0), told);
+            watched.0.len()
+        };
+        for name in ["a", "b"] {
+            fs::create_dir(folder(name)).unwrap();
+        }
+        assert_eq!(check(&["a", "b"], &["+a", "+b"]), 2);
+        assert_eq!(check(&["a", "b"], &[]), 2);
+        // Not there yet, and then there.
+        assert_eq!(check(&["a", "b", "c"], &["+c"]), 2);
+        fs::create_dir(folder("c")).unwrap();
+        assert_eq!(check(&["a", "b", "c"], &["+c"]), 3);
+        // Replaced in one step, as `plugins add --force` does.
+        fs::create_dir(folder("new")).unwrap();
+        fs::rename(folder("a"), folder("old")).unwrap();
+        fs::rename(folder("new"), folder("a")).unwrap();
+        assert_eq!(check(&["a", "b", "c"], &["-a", "+a"]), 3);
+        // Removed, and no longer asked for.
+        fs::remove_dir(folder("b")).unwrap();
+        assert_eq!(check(&["a", "c"], &["-b"]), 2);
+        assert_eq!(check(&[], &["-a", "-c"]), 0);
+    }
 }

@@ -1,6 +1,7 @@
 //! The wiring: the one place where configuration, stores, sources and the engine come together.
 
 mod policy;
+mod served;
 
 use std::{
     collections::BTreeMap,
@@ -164,8 +165,9 @@ impl World {
         statics::publish(&hub, &flags.catalog)?;
         // An unknown profile is told before anything is started.
         engine.settings().assemble.policy.check(&scope)?;
-        let plugins = Plugins::new(&engine, settings::hub(&loaded.config), Vec::new());
-        plugins.apply(plugins::settings(&loaded)?, plugins::served(&scope, &loaded)?).await;
+        let plugins = Plugins::new(&engine, settings::hub(&loaded.config));
+        let callers = Arc::new(Callers::new(scope.clone(), known));
+        plugins.apply(plugins::settings(&loaded)?, served::combined(&scope, &callers, &loaded.config)).await;
         let mut upstreams = BTreeMap::new();
         for (name, server) in loaded.config.servers.iter().filter(|(_, server)| server.is_enabled()) {
             upstreams.insert(name.clone(), spawn(name, &loaded, server, &hub, &stores));
@@ -179,7 +181,6 @@ impl World {
             keep_fresh(approvals, pending.clone()).await;
             labelling.follow();
         }
-        let callers = Arc::new(Callers::new(scope.clone(), known));
         let running = Mutex::new(Running { loaded, upstreams });
         let seal = Seal::of(stores.values.as_ref()).await?;
         let counts = parking_lot::Mutex::new(TokenCache::new(payloads::COUNTS));
@@ -341,7 +342,6 @@ impl World {
         let known = Known::of(&loaded)?;
         engine_settings.assemble.policy.check(&self.scope)?;
         let plugin_settings = plugins::settings(&loaded)?;
-        let scopes = plugins::served(&self.scope, &loaded)?;
         let change = changes(&running.loaded.config, &loaded.config);
         if change.is_empty() {
             // Plugins have files of their own.
@@ -386,6 +386,7 @@ impl World {
         if let Some(publish) = builtin {
             publish(hub);
         }
+        let scopes = served::combined(&self.scope, &self.callers, &loaded.config);
         self.plugins.apply(plugin_settings, scopes).await;
         if let Some(approvals) = self.engine.approvals() {
             approvals.replace_settings(settings::approvals(&loaded.config, self.store.kept));

@@ -1,14 +1,16 @@
 //! Plugins: what is handed to one that cannot be read switches that one off, anything else all of them.
 
-use std::path::Path;
-
 use serde_json::Value;
 
 use super::{
     entries,
     section::{Reader, Rule, typed},
 };
-use crate::model::{PluginConfig, PluginsConfig};
+use crate::{
+    Diagnostic,
+    expand::located,
+    model::{PluginConfig, PluginsConfig},
+};
 
 pub(super) fn read(value: Option<Value>, reader: &mut Reader<'_>) -> PluginsConfig {
     let Some(mut value) = value else { return PluginsConfig::default() };
@@ -16,7 +18,7 @@ pub(super) fn read(value: Option<Value>, reader: &mut Reader<'_>) -> PluginsConf
     let mut plugins: PluginsConfig = reader.section("plugins", Some(value), Rule::AllOff);
     let folder = reader.folder("plugins.folders");
     for path in plugins.folders.iter_mut().flatten() {
-        *path = place(path, &folder, reader).to_string_lossy().into_owned();
+        *path = located(path, &folder, reader.surroundings).to_string_lossy().into_owned();
     }
     for (id, mut entry) in entries("plugins.settings", settings, reader) {
         let key = format!("plugins.settings.{id}");
@@ -26,17 +28,10 @@ pub(super) fn read(value: Option<Value>, reader: &mut Reader<'_>) -> PluginsConf
                 plugins.settings.insert(id, plugin);
             }
             Err(finding) => {
+                plugins.unusable.insert(id, Diagnostic::clone(&finding));
                 reader.findings.push(finding.hint("until this is mended the plugin is off"));
-                plugins.deny.push(id);
             }
         }
     }
     plugins
-}
-
-fn place(path: &str, folder: &Path, reader: &Reader<'_>) -> std::path::PathBuf {
-    match path.strip_prefix("~/").zip(reader.surroundings.variable("HOME")) {
-        Some((inner, home)) => Path::new(&home).join(inner),
-        None => folder.join(path),
-    }
 }

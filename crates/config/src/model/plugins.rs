@@ -27,6 +27,9 @@ pub struct PluginsConfig {
     pub drain_ms: u64,
     /// What is handed to single plugins, by id.
     pub settings: BTreeMap<String, PluginConfig>,
+    /// Plugins that are off because what they are to be handed cannot be read, with what is wrong.
+    #[serde(skip)]
+    pub unusable: BTreeMap<String, Diagnostic>,
 }
 
 /// What is handed to one plugin.
@@ -55,6 +58,7 @@ impl Default for PluginsConfig {
             deny: Vec::new(),
             drain_ms: 10_000,
             settings: BTreeMap::new(),
+            unusable: BTreeMap::new(),
         }
     }
 }

@@ -42,7 +42,9 @@ fn a_bad_value_costs_one_plugin_or_switches_all_off() {
     let (config, told) =
         plugins("[plugins]\nenabled = true\n[plugins.settings.a]\nenv = 1\n[plugins.settings.b]\nenv_inherit = ['X']");
     assert!(config.enabled && config.settings.contains_key("b"));
-    assert_eq!(config.deny, ["a"], "what it needs is not known, so it does not run");
+    let off: Vec<_> = config.unusable.iter().map(|(id, finding)| (&**id, &*finding.key)).collect();
+    assert_eq!(off, [("a", "plugins.settings.a.env")], "what it needs is not known, so it does not run");
+    assert!(config.deny.is_empty(), "nobody wrote that");
     assert!(told[0].contains("toolcrib.toml:4") && told[0].contains("the plugin is off"), "{told:?}");
     // Who may not run is not known.
     let (config, told) = plugins("[plugins]\nenabled = true\ndeny = 7");

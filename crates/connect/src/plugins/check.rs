@@ -13,7 +13,8 @@ use toolcrib_engine::HubLimits;
 
 use super::{
     host::Launchers,
-    manifest::{Manifest, Run},
+    manifest::{Manifest, Requirements},
+    needs::{self, Lack},
     offer::Offer,
     running::{Listener, News, Start, Vitals},
 };
@@ -36,8 +37,14 @@ pub struct Checked {
     pub offered: Vec<String>,
     /// Milliseconds until it had said what it offers.
     pub took_ms: u64,
-    /// What is wrong with it; nothing, if it can be used as it is.
+    /// Whether it was started; it is not where it lacks something as a whole.
+    pub started: bool,
+    /// What is wrong with it; nothing, if it does what it declares.
     pub problems: Vec<String>,
+    /// What it, or one of its tools, requires and is not there, with what would help.
+    pub lacking: Vec<String>,
+    /// What clients have to be able to do to see some of it.
+    pub conditions: Vec<String>,
     /// What it wrote to standard error.
     pub stderr: Vec<String>,
 }
@@ -51,18 +58,65 @@ impl Listener for Ear {
     }
 }
 
-/// Starts the plugin and holds what it offers against its manifest. The listener of `start` is not used.
+impl Checked {
+    /// Whether it can be used as it is.
+    pub fn is_sound(&self) -> bool {
+        self.problems.is_empty() && self.lacking.is_empty()
+    }
+}
+
+/// What is required and not there: as a whole, and of single tools; then what clients must be able to do.
+fn needs_of(start: &Start) -> (Vec<String>, Vec<String>, Vec<String>) {
+    let Start { manifest, settings, .. } = start;
+    let of = |whose: &str, requires: &Requirements| -> Vec<String> {
+        let lacks = needs::lacking(&manifest.id, requires, settings, |_| false);
+        lacks.map(|Lack { rule, fix }| format!("{whose}{rule}; {fix}")).collect()
+    };
+    let condition = |whose: &str, requires: &Requirements| {
+        let capabilities: Vec<&str> = requires.capabilities.iter().map(String::as_str).collect();
+        let text = format!("{whose} is seen only by clients that have the capability {}", capabilities.join(" and "));
+        (!capabilities.is_empty()).then_some(text)
+    };
+    let whole = of("", &manifest.requires);
+    let (mut single, mut conditions) = (Vec::new(), Vec::from_iter(condition("it", &manifest.requires)));
+    for tool in &manifest.tools {
+        single.extend(of(&format!("'{}': ", tool.name), &tool.requires));
+        conditions.extend(condition(&format!("'{}'", tool.name), &tool.requires));
+    }
+    (whole, single, conditions)
+}
+
+/// Starts the plugin and holds what it offers against its manifest; one that lacks something as a whole is not started, as no
+/// host would. The listener of `start` is not used.
 pub async fn check(start: Start, launchers: &Launchers) -> Checked {
+    let manifest = start.manifest.clone();
+    let (whole, single, conditions) = needs_of(&start);
+    let mut checked = Checked {
+        id: manifest.id.clone(),
+        version: manifest.version.clone(),
+        run: manifest.run.word(),
+        declared: manifest.tools.iter().map(|tool| tool.name.clone()).collect(),
+        offered: Vec::new(),
+        took_ms: 0,
+        started: whole.is_empty(),
+        problems: Vec::new(),
+        lacking: whole.into_iter().chain(single).collect(),
+        conditions,
+        stderr: Vec::new(),
+    };
+    if checked.started {
+        try_out(start, launchers, &mut checked).await;
+    }
+    checked
+}
+
+async fn try_out(start: Start, launchers: &Launchers, checked: &mut Checked) {
     let manifest = start.manifest.clone();
     let (news, mut heard) = mpsc::channel(NEWS);
     let patience = start.manifest.start_timeout * 2;
     let start = Start { listener: Arc::new(Ear(news)), ..start };
     let began = Instant::now();
-    let running = match &manifest.run {
-        Run::Lines(_) => launchers.lines.launch(start),
-        Run::Factory(_) => launchers.factory.launch(start),
-        Run::Mcp(_) => launchers.mcp.launch(start),
-    };
+    let running = launchers.launch(start);
     let mut problems = Vec::new();
     let said = async {
         loop {
@@ -98,16 +152,7 @@ pub async fn check(start: Start, launchers: &Launchers) -> Checked {
         }
     }
     problems.dedup();
-    Checked {
-        id: manifest.id.clone(),
-        version: manifest.version.clone(),
-        run: manifest.run.word(),
-        declared: manifest.tools.iter().map(|tool| tool.name.clone()).collect(),
-        offered,
-        took_ms,
-        problems,
-        stderr,
-    }
+    (checked.offered, checked.took_ms, checked.problems, checked.stderr) = (offered, took_ms, problems, stderr);
 }
 
 fn compare(manifest: &Manifest, items: &[Value]) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
 use serde_json::{Value, value::RawValue};
-use tokio::{sync::watch, time::Instant};
+use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolcrib_core::{Scope, Tool, ToolResult, schema::Violation};
 use toolcrib_engine::{Backend, BoxFuture, Invocation, InvokeError};
@@ -90,7 +90,6 @@ struct Made {
 }
 
 async fn bring_up(made: Arc<Made>, factory: Result<Arc<dyn PluginFactory>, String>, start: Start) {
-    let began = Instant::now();
     let context = FactoryContext { manifest: start.manifest.clone(), settings: start.settings.clone() };
     let patience = start.manifest.start_timeout;
     let making = async {
@@ -118,13 +117,11 @@ async fn bring_up(made: Arc<Made>, factory: Result<Arc<dyn PluginFactory>, Strin
     if made.cancel.is_cancelled() {
         return;
     }
-    let took = began.elapsed();
-    if took >= start.timing.slow && ended.is_ok() {
-        start.listener.hear(News::Odd(format!("its factory took {:.1} s", took.as_secs_f32())));
-    }
     match ended {
         Ok(Some(FactoryTools { definitions, backend })) => {
-            start.listener.hear(News::Ready(definitions));
+            let listener = start.listener.clone();
+            // Schemas are checked on the way.
+            let _ = tokio::task::spawn_blocking(move || listener.hear(News::Ready(definitions))).await;
             made.phase.send_replace(Phase::Ready(backend));
         }
         Ok(None) => {
@@ -199,5 +196,65 @@ impl Running for Made {
             self.cancel.cancel();
             self.tracker.wait().await;
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{path::Path, thread::ThreadId};
+
+    use parking_lot::Mutex;
+    use serde_json::json;
+
+    use super::{
+        super::running::{Limits, Listener, Timing},
+        *,
+    };
+
+    struct One;
+
+    impl PluginFactory for One {
+        fn make(&self, _: FactoryContext) -> BoxFuture<'_, Result<Option<FactoryTools>, String>> {
+            struct Never;
+            impl Backend for Never {
+                fn invoke<'a>(&'a self, _: Invocation<'a>) -> BoxFuture<'a, Result<ToolResult, InvokeError>> {
+                    Box::pin(std::future::pending())
+                }
+            }
+            let definitions = vec![json!({"name": "t"})];
+            Box::pin(async { Ok(Some(FactoryTools { definitions, backend: Arc::new(Never) })) })
+        }
+    }
+
+    #[derive(Default)]
+    struct Where(Mutex<Option<ThreadId>>, tokio::sync::Notify);
+
+    impl Listener for Where {
+        fn hear(&self, news: News) {
+            if matches!(news, News::Ready(_)) {
+                *self.0.lock() = Some(std::thread::current().id());
+                self.1.notify_one();
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_offered_is_taken_in_where_it_holds_nobody_up() {
+        let text = "id = 'p'\nversion = '1'\ndescription = 'd'\nrun = { factory = 'one' }\n[[tools]]\nname = 't'";
+        let heard = Arc::new(Where::default());
+        let launcher = FactoryLauncher::default().with("one", Arc::new(One));
+        let running = launcher.launch(Start {
+            manifest: Arc::new(Manifest::parse(text, Path::new("plugin.toml")).unwrap()),
+            folder: None,
+            settings: Arc::default(),
+            guard: None,
+            timing: Timing::default(),
+            limits: Limits::default(),
+            listener: heard.clone(),
+        });
+        heard.1.notified().await;
+        // The runtime of this test has one thread, this one.
+        assert_ne!(*heard.0.lock(), Some(std::thread::current().id()));
+        running.stop().await;
     }
 }

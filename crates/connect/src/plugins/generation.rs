@@ -10,27 +10,35 @@ use std::{
         Arc, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
-use tokio::{sync::watch, time::timeout};
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
+use tokio_util::sync::CancellationToken;
 use toolcrib_core::{
     ContentHash, Labels, Scope, Source, SourceState, Tool, ToolResult, permission::Action, schema::Violation,
     select::Removal,
 };
-use toolcrib_engine::{Backend, BoxFuture, CallContext, Hub, Invocation, InvokeError, Publisher, SourceOptions};
+use toolcrib_engine::{Backend, BoxFuture, Hub, Invocation, InvokeError, Publisher, SourceOptions};
 
 use super::{
     host::Launchers,
-    manifest::{Caution, Manifest, Run},
+    manifest::{Caution, Manifest},
     offer::Offer,
     report::PluginState,
     running::{Limits, Listener, News, PluginSettings, Running, Start, Timing, Vitals},
+    visitors::Visitors,
 };
 
 /// Most findings that are kept.
 const FINDINGS: usize = 32;
+/// How long one that is down and wanted may take before it is being started again.
+const WORTH_WAITING: Duration = Duration::from_secs(1);
 
 /// Why a tool, or all of them, cannot be offered; by tool, under "" for all.
 pub(super) type Unavailable = BTreeMap<String, Arc<Removal>>;
@@ -73,6 +81,10 @@ pub(super) struct Generation {
     running: Mutex<Slot>,
     /// Counts starts of its code: what an earlier one tells does not count.
     starts: AtomicU64,
+    /// Since when its code is being started, until it has said what it offers.
+    starting: Mutex<Option<Instant>>,
+    /// Who called it although the scopes that are known see nothing of it.
+    came: Mutex<Visitors>,
     retired: AtomicBool,
     calls: watch::Sender<usize>,
     /// Woken when its state changes.
@@ -86,6 +98,8 @@ pub(super) struct Generation {
 /// What is published.
 struct Shown {
     offer: Offer,
+    /// Whether its code has said what it offers, so that no definition is a guess.
+    told: bool,
     unavailable: Unavailable,
     /// Whether its code wants to offer nothing.
     opted_out: bool,
@@ -108,7 +122,7 @@ impl Generation {
         tell: Box<dyn Fn(&str) + Send + Sync>,
     ) -> Arc<Self> {
         let offer = Offer::of_manifest(&makings.manifest);
-        let shown = Shown { offer, unavailable, opted_out: false, state: PluginState::Starting };
+        let shown = Shown { offer, told: false, unavailable, opted_out: false, state: PluginState::Starting };
         Arc::new_cyclic(|me| Self {
             number,
             makings,
@@ -118,6 +132,8 @@ impl Generation {
             shown: Mutex::new(shown),
             running: Mutex::new(Slot::Idle),
             starts: AtomicU64::new(0),
+            starting: Mutex::default(),
+            came: Mutex::default(),
             retired: AtomicBool::new(false),
             calls: watch::Sender::new(0),
             moved: watch::Sender::new(()),
@@ -144,15 +160,23 @@ impl Generation {
         *self.publisher.lock() = Some(publisher);
     }
 
-    /// Goes by other requirements from now on. Whether anything changed.
-    pub(super) fn relabel(&self, unavailable: Unavailable) -> bool {
+    /// Goes by other requirements from now on.
+    pub(super) fn relabel(&self, unavailable: Unavailable) {
         let mut shown = self.shown.lock();
-        if shown.unavailable == unavailable {
-            return false;
+        if shown.unavailable != unavailable {
+            shown.unavailable = unavailable;
+            self.reconfigure(&shown);
         }
-        shown.unavailable = unavailable;
-        self.reconfigure(&shown);
-        true
+    }
+
+    /// Scopes that called it lately.
+    pub(super) fn visitors(&self) -> Vec<Scope> {
+        self.came.lock().scopes()
+    }
+
+    /// Takes over who called its predecessor: they still see it.
+    pub(super) fn succeed(&self, old: &Self) {
+        *self.came.lock() = old.came.lock().clone();
     }
 
     /// Publishes what is said of its tools. The caller's lock keeps two of these in order.
@@ -224,11 +248,7 @@ impl Generation {
                     limits: self.makings.limits,
                     listener: Arc::new(Ear { generation: self.me.clone(), start: start_number }),
                 };
-                let running = match &self.makings.manifest.run {
-                    Run::Lines(_) => self.launchers.lines.launch(start),
-                    Run::Factory(_) => self.launchers.factory.launch(start),
-                    Run::Mcp(_) => self.launchers.mcp.launch(start),
-                };
+                let running = self.launchers.launch(start);
                 *slot = Slot::Running(running.clone());
                 Some(running)
             }
@@ -300,6 +320,12 @@ impl Generation {
         }
     }
 
+    /// Whether its code offers a tool; `None` until it has said.
+    pub(super) fn offers(&self, tool: &str) -> Option<bool> {
+        let shown = self.shown.lock();
+        shown.told.then(|| !shown.opted_out && shown.offer.missing.iter().all(|missing| missing != tool))
+    }
+
     fn enter(&self, state: PluginState) {
         let published = match &state {
             PluginState::Ready | PluginState::OptedOut => SourceState::Ready,
@@ -307,6 +333,7 @@ impl Generation {
             PluginState::Down { reason } => SourceState::Down { reason: reason.clone() },
             PluginState::Unseen { .. } => SourceState::Disabled,
         };
+        *self.starting.lock() = (state == PluginState::Starting).then(Instant::now);
         self.shown.lock().state = state;
         if let Some(publisher) = &*self.publisher.lock() {
             publisher.state(published);
@@ -351,10 +378,15 @@ impl Generation {
                 for odd in &offer.odd {
                     self.found(odd);
                 }
+                let took = self.starting.lock().take().map(|since| since.elapsed());
+                if let Some(took) = took.filter(|took| *took >= self.makings.timing.slow) {
+                    self.found(&format!("it took {:.1} s to say what it offers", took.as_secs_f32()));
+                }
                 let definitions = offer.definitions.clone();
                 let mut shown = self.shown.lock();
                 let relabel = shown.offer.missing != offer.missing || shown.opted_out;
                 shown.offer = offer;
+                shown.told = true;
                 shown.opted_out = false;
                 shown.state = PluginState::Ready;
                 if self.retired.load(Ordering::SeqCst) {
@@ -375,24 +407,38 @@ impl Generation {
     /// Whether the definition that is shown of a tool lacks what only its code can say, and has not yet.
     fn is_guessed(&self, name: &str) -> bool {
         let declared = self.makings.manifest.tools.iter().find(|tool| tool.name == name);
-        declared.is_none_or(|tool| tool.input_schema.is_none()) && self.state() == PluginState::Starting
+        declared.is_none_or(|tool| tool.input_schema.is_none()) && !self.shown.lock().told
     }
 
-    /// Waits until its code has said what it offers, or cannot.
-    async fn settled(&self, context: &CallContext) -> Result<(), InvokeError> {
+    /// Starts its code where it does not run, and waits until that has said what it offers, or cannot; never beyond the time
+    /// it has to start.
+    async fn told(self: &Arc<Self>, cancel: &CancellationToken) {
+        let Some(code) = self.code() else { return };
+        let began = Instant::now();
+        let most = self.makings.manifest.start_timeout + WORTH_WAITING;
         let mut moved = self.moved.subscribe();
-        while self.state() == PluginState::Starting && !self.retired.load(Ordering::SeqCst) {
+        let soon = code.wake();
+        loop {
+            let patience = match self.state() {
+                _ if self.retired.load(Ordering::SeqCst) => return,
+                PluginState::Starting => most,
+                PluginState::Down { .. } if soon => WORTH_WAITING,
+                _ => return,
+            };
             tokio::select! {
                 biased;
-                () = context.cancel.cancelled() => return Err(InvokeError::Cancelled),
+                () = cancel.cancelled() => return,
                 _ = moved.changed() => {}
-                () = tokio::time::sleep_until(context.deadline) => {
-                    let id = &self.makings.manifest.id;
-                    return Err(InvokeError::Unavailable(format!("plugin '{id}' is still starting")));
-                }
+                () = tokio::time::sleep_until(began + patience) => return,
             }
         }
-        Ok(())
+    }
+
+    /// Why its code has not said what it offers.
+    fn silence(&self) -> InvokeError {
+        let state = self.state();
+        let reason = state.reason().unwrap_or("it is still starting; try again in a moment");
+        InvokeError::Unavailable(format!("plugin '{}': {reason}", self.makings.manifest.id))
     }
 
     /// Whether a tool is of this generation, and as it is offered now.
@@ -409,9 +455,18 @@ impl Backend for Generation {
         Box::pin(async move {
             let _counted = Counted::new(&self.calls);
             // Counted first: whoever retires this waits for the calls that got past here.
-            let mut code = self.is_active(&invocation).then(|| self.me.upgrade().and_then(|me| me.code())).flatten();
-            if code.is_some() && self.is_guessed(invocation.tool.name()) {
-                self.settled(invocation.context).await?;
+            self.came.lock().note(&invocation.context.scope);
+            let me = self.is_active(&invocation).then(|| self.me.upgrade()).flatten();
+            let mut code = me.as_ref().and_then(Self::code);
+            if let Some(me) = me.filter(|_| code.is_some() && self.is_guessed(invocation.tool.name())) {
+                // What is run must have been checked against what it takes. Mostly the call path has waited already.
+                me.told(&invocation.context.cancel).await;
+                if invocation.context.cancel.is_cancelled() {
+                    return Err(InvokeError::Cancelled);
+                }
+                if self.is_guessed(invocation.tool.name()) {
+                    return Err(self.silence());
+                }
                 if !self.is_active(&invocation) {
                     code = None;
                 }
@@ -426,6 +481,12 @@ impl Backend for Generation {
             };
             code.invoke(invocation).await
         })
+    }
+
+    fn learn<'a>(&'a self, tool: &'a Tool, cancel: &'a CancellationToken) -> Option<BoxFuture<'a, ()>> {
+        let active = tool.generation() == self.number && !self.retired.load(Ordering::SeqCst);
+        let me = self.me.upgrade().filter(|_| active && self.is_guessed(tool.name()))?;
+        Some(Box::pin(async move { me.told(cancel).await }))
     }
 
     fn check(&self, tool: &Tool, arguments: &RawValue, scope: &Scope) -> Result<(), Violation> {

@@ -14,7 +14,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use tokio::sync::Mutex;
 use tokio_util::task::TaskTracker;
 use toolcrib_core::{
-    ContentHash, Source, ToolId,
+    ContentHash, Scope, Source, ToolId,
     select::{Removal, Told},
 };
 use toolcrib_engine::Hub;
@@ -24,11 +24,15 @@ use super::{
     folder::{self, Discovery, Found},
     generation::{Generation, Makings, Unavailable},
     lines::LinesLauncher,
-    manifest::{Manifest, Requirements},
+    manifest::{Manifest, Requirements, Run},
+    needs::{self, Lack},
     report::{PluginReport, PluginsReport, RefusedPlugin, ToolReport},
     running::{Launcher, Limits, PluginSettings, Refusing, Running, Start, Timing},
     survey::{Survey, Surveyed, of_interest},
 };
+
+/// Most scopes that came by themselves and are asked for.
+const VISITORS: usize = 256;
 
 /// What the configuration says of plugins.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,7 +47,10 @@ pub struct HostSettings {
     pub deny: IdPatterns,
     /// What is handed to single plugins, by id.
     pub plugins: BTreeMap<String, PluginSettings>,
-    /// Names that no plugin may have as its id, with what has them, such as `server 'github'`.
+    /// Plugins that are off because what they are to be handed cannot be read, by id.
+    pub unusable: BTreeMap<String, Unusable>,
+    /// Names that no plugin may have as its id, with what has them, such as `the MCP server 'github'`. Tools of the hub's
+    /// built-in source are added to these.
     pub reserved: BTreeMap<String, String>,
     /// The binary whose `__guard` command ends processes when this one is killed outright.
     pub guard: Option<PathBuf>,
@@ -51,6 +58,23 @@ pub struct HostSettings {
     pub timing: Timing,
     /// Bounds on what processes may say.
     pub limits: Limits,
+}
+
+impl HostSettings {
+    /// Why no plugin may have this id beside [`HostSettings::reserved`], if so: `is the name of …`.
+    pub fn taken(&self, id: &str) -> Option<String> {
+        let what = self.reserved.iter().find(|(name, _)| are_alike(name, id)).map(|(_, what)| what)?;
+        Some(format!("is the name of {what}"))
+    }
+}
+
+/// Why a plugin's settings cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unusable {
+    /// The key and where it was written.
+    pub place: String,
+    /// What is wrong with it, without secrets.
+    pub problem: String,
 }
 
 /// Ids of plugins, exact or with globs, without regard to case (openclaw case 20).
@@ -95,6 +119,18 @@ pub struct Launchers {
     pub factory: Arc<dyn Launcher>,
     /// MCP servers. This crate knows nothing of MCP; without a launcher such plugins are down, and say so.
     pub mcp: Arc<dyn Launcher>,
+}
+
+impl Launchers {
+    /// Starts a plugin in the way its manifest says.
+    pub(super) fn launch(&self, start: Start) -> Arc<dyn Running> {
+        let launcher = match &start.manifest.run {
+            Run::Lines(_) => &self.lines,
+            Run::Factory(_) => &self.factory,
+            Run::Mcp(_) => &self.mcp,
+        };
+        launcher.launch(start)
+    }
 }
 
 impl Default for Launchers {
@@ -282,12 +318,18 @@ impl PluginHost {
     /// A look at all of them.
     pub async fn report(&self) -> PluginsReport {
         let state = self.inner.state.lock().await;
+        let catalog = self.inner.hub.catalog();
         let plugins = state.plugins.values().map(|plugin| {
             let Makings { manifest, folder, .. } = &plugin.makings;
-            let tools = manifest.tools.iter().map(|tool| ToolReport {
-                name: tool.name.clone(),
-                optional: tool.optional,
-                unseen: state.surveyed.reasons.get(&ToolId::new(plugin.source(), tool.name.clone())).cloned(),
+            let tools = manifest.tools.iter().map(|tool| {
+                let id = ToolId::new(plugin.source(), tool.name.clone());
+                ToolReport {
+                    // One whose definition cannot be used is in no catalog.
+                    offered: plugin.offers(&tool.name).map(|offers| offers && catalog.get(&id).is_some()),
+                    name: tool.name.clone(),
+                    optional: tool.optional,
+                    unseen: state.surveyed.reasons.get(&id).cloned(),
+                }
             });
             PluginReport {
                 id: manifest.id.clone(),
@@ -369,6 +411,7 @@ impl Inner {
                     // Its successor takes the source over, so clients see no gap.
                     plugin.publish();
                     if let Some(old) = old {
+                        plugin.succeed(&old);
                         tracing::info!(plugin = id, generation = number, "plugin reloaded");
                         self.leaving.spawn(old.retire());
                     }
@@ -376,7 +419,13 @@ impl Inner {
                 }
             }
         }
-        state.surveyed = (self.survey)(&of_interest(&self.hub.catalog()));
+        let mut came: Vec<Scope> = Vec::new();
+        for scope in state.plugins.values().flat_map(|plugin| plugin.visitors()) {
+            if came.len() < VISITORS && !came.contains(&scope) {
+                came.push(scope);
+            }
+        }
+        state.surveyed = (self.survey)(&of_interest(&self.hub.catalog()), &came);
         for (id, plugin) in &state.plugins {
             let seen = state.surveyed.kept.iter().any(|tool| tool.source == plugin.source());
             if seen {
@@ -410,8 +459,6 @@ impl Inner {
             .get(&Source::Builtin)
             .map(|entry| entry.tools.iter().map(|tool| (plain(tool.name()), tool.name())).collect())
             .unwrap_or_default();
-        let reserved: BTreeMap<String, &String> =
-            settings.reserved.iter().map(|(name, what)| (plain(name), what)).collect();
         let (mut wanted, mut refused) = (BTreeMap::<String, (Makings, Unavailable)>::new(), Vec::new());
         let embedded = self.embedded.iter().map(|manifest| (None, Ok(manifest.clone()), ContentHash::of_hashes([])));
         let found = found.into_iter().map(|found| (Some(found.folder), found.manifest, found.stamp));
@@ -431,17 +478,14 @@ impl Inner {
             };
             let other = if let Some(tool) = builtin.get(&plain(&id)) {
                 Some(format!("is the name of the built-in tool '{tool}'"))
-            } else if let Some(what) = reserved.get(&plain(&id)) {
-                Some(format!("is the name of {what}"))
+            } else if let Some(taken) = settings.taken(&id) {
+                Some(taken)
             } else {
                 let same = wanted.values().find(|(known, _)| plain(&known.manifest.id) == plain(&id));
                 same.map(|(known, _)| format!("is taken by plugin '{}' {}", known.manifest.id, place(&known.folder)))
             };
             if let Some(other) = other {
-                let reason = format!(
-                    "plugin '{id}' {} is not used: its id {other}, and rules could not tell them apart; give one of them another id",
-                    place(&folder)
-                );
+                let reason = format!("plugin '{id}' {} is not used: its id {other}{APART}", place(&folder));
                 refused.push(RefusedPlugin { folder, id: Some(id), reason });
                 continue;
             }
@@ -474,34 +518,23 @@ impl Inner {
             let fix = format!("add \"{id}\" there");
             let rule = format!("plugins.allow does not name its plugin '{id}'");
             all.insert(String::new(), removal(rule, "plugins.allow", fix));
-        } else if let Some(lacking) = self.lacking(id, &manifest.requires, &makings.settings) {
-            all.insert(String::new(), removal(lacking.0, &makings.origin(), lacking.1));
+        } else if let Some(unusable) = settings.unusable.get(id) {
+            let rule = "what its plugin is to be handed cannot be read".to_owned();
+            all.insert(String::new(), removal(rule, &unusable.place, format!("mend it: {}", unusable.problem)));
+        } else if let Some(Lack { rule, fix }) = self.lacking(id, &manifest.requires, &makings.settings) {
+            all.insert(String::new(), removal(rule, &makings.origin(), fix));
         }
         for tool in &manifest.tools {
-            if let Some(lacking) = self.lacking(id, &tool.requires, &makings.settings) {
-                all.insert(tool.name.clone(), removal(lacking.0, &makings.origin(), lacking.1));
+            if let Some(Lack { rule, fix }) = self.lacking(id, &tool.requires, &makings.settings) {
+                all.insert(tool.name.clone(), removal(rule, &makings.origin(), fix));
             }
         }
         all
     }
 
-    /// The first requirement that is not met: the rule and the fix.
-    fn lacking(&self, id: &str, requires: &Requirements, settings: &PluginSettings) -> Option<(String, String)> {
-        let key = |part: &str, name: &str| format!("plugins.settings.{id}.{part}.{name}");
-        let config =
-            requires.config.iter().find(|name| settings.config.get(*name).is_none_or(serde_json::Value::is_null));
-        if let Some(name) = config {
-            return Some((format!("it needs the setting '{name}'"), format!("set {}", key("config", name))));
-        }
-        if let Some(name) = requires.env.iter().find(|name| settings.env.get(*name).is_none_or(String::is_empty)) {
-            return Some((format!("it needs the environment variable {name}"), format!("set {}", key("env", name))));
-        }
-        let known = |name: &String| {
-            settings.auth.get(name).is_some_and(|secret| !secret.is_empty())
-                || self.auth.as_ref().is_some_and(|probe| probe(id, name))
-        };
-        let auth = requires.auth.iter().find(|name| !known(name))?;
-        Some((format!("it needs the credential '{auth}'"), format!("set {}", key("auth", auth))))
+    /// The first requirement that is not met.
+    fn lacking(&self, id: &str, requires: &Requirements, settings: &PluginSettings) -> Option<Lack> {
+        needs::lacking(id, requires, settings, |name| self.auth.as_ref().is_some_and(|probe| probe(id, name))).next()
     }
 
     fn tell(&self, text: &str) {
@@ -522,6 +555,9 @@ fn unseen(id: &str, plugin: &Generation, surveyed: &Surveyed) -> String {
     };
     format!("nobody can see any of its tools; {}{more}", reason.unwrap_or_else(|| "no scope is served".to_owned()))
 }
+
+/// Why an id that is taken is refused, and what helps.
+pub const APART: &str = ", and rules could not tell them apart; give one of them another id";
 
 /// Whether two names are too much alike for one of them to be a plugin's id beside the other.
 pub fn are_alike(a: &str, b: &str) -> bool {

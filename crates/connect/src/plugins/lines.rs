@@ -7,6 +7,7 @@ mod frame;
 mod link;
 
 use std::{
+    hash::RandomState,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -20,7 +21,7 @@ use tokio::{
     time::Instant,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use toolcrib_core::ToolResult;
+use toolcrib_core::{ToolResult, backoff::Backoff};
 use toolcrib_engine::{Backend, BoxFuture, Invocation, InvokeError};
 
 use self::{frame::Said, link::Link};
@@ -29,8 +30,6 @@ use super::{
     running::{Launcher, News, Running, Start, Vitals},
     voice::Voice,
 };
-
-pub use frame::PROTOCOL;
 
 /// A call would rather fail than wait longer than this for a process that rests.
 const WORTH_WAITING: Duration = Duration::from_secs(1);
@@ -120,6 +119,17 @@ impl Running for Lines {
         })
     }
 
+    fn wake(&self) -> bool {
+        let wakes = match &*self.core.phase.borrow() {
+            Phase::Down { retry_from, .. } => *retry_from <= Instant::now() + WORTH_WAITING,
+            Phase::Starting | Phase::Ready(_) | Phase::Stopped => false,
+        };
+        if wakes {
+            self.core.wanted.notify_one();
+        }
+        wakes
+    }
+
     fn vitals(&self) -> Vitals {
         let core = &self.core;
         Vitals {
@@ -190,7 +200,7 @@ struct End {
 
 async fn supervise(core: Arc<Core>) {
     let timing = core.start.timing;
-    let mut wait = timing.backoff_min;
+    let mut backoff = Backoff::new(timing.backoff_min, timing.backoff_max, RandomState::new());
     let mut failures = 0;
     loop {
         let began = Instant::now();
@@ -201,7 +211,8 @@ async fn supervise(core: Arc<Core>) {
             return;
         }
         if core.served.swap(false, Ordering::Relaxed) || began.elapsed() >= timing.healthy_after {
-            (wait, failures) = (timing.backoff_min, 0);
+            backoff.reset();
+            failures = 0;
         }
         failures += 1;
         let now = Instant::now();
@@ -214,9 +225,7 @@ async fn supervise(core: Arc<Core>) {
             let retry_from = if end.permanent { now + rest.min(SOONEST) } else { now + rest };
             (now + rest, retry_from, again)
         } else {
-            let until = now + wait;
-            wait = (wait * 2).min(timing.backoff_max);
-            (until, now + timing.backoff_min, end.reason)
+            (now + backoff.wait(), now + timing.backoff_min, end.reason)
         };
         if parked {
             // The circuit half opens: one attempt, and it rests again if that fails.
@@ -253,7 +262,7 @@ async fn run_once(core: &Arc<Core>) -> End {
     *core.pid.lock() = process.pid;
     let (link, mut offers) = Link::start(core, stdin, stdout);
     link.say(&Said::Hello {
-        protocol: PROTOCOL,
+        protocol: frame::PROTOCOL,
         plugin: frame::Named { id: core.id(), version: &core.start.manifest.version },
         config: &core.start.settings.config,
         auth: &core.start.settings.auth,
@@ -267,9 +276,6 @@ async fn run_once(core: &Arc<Core>) -> End {
             () = core.cancel.cancelled() => break "it is being stopped".to_owned(),
             Ok(()) = offers.changed() => {
                 let items = offers.borrow_and_update().clone();
-                if !greeted && began.elapsed() >= core.start.timing.slow {
-                    core.odd(&format!("it took {:.1} s to say what it offers", began.elapsed().as_secs_f32()));
-                }
                 let listener = core.start.listener.clone();
                 // Schemas are checked on the way.
                 let _ = tokio::task::spawn_blocking(move || listener.hear(News::Ready(items))).await;

@@ -8,7 +8,6 @@ mod tests;
 
 use std::{
     collections::BTreeSet,
-    fmt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -22,9 +21,9 @@ use toolcrib_core::Annotations;
 pub const FILE: &str = "plugin.toml";
 
 /// Largest manifest in bytes.
-pub const MAX_BYTES: usize = 256 * 1024;
+pub(super) const MAX_BYTES: usize = 256 * 1024;
 /// Most tools of one plugin.
-pub const MAX_TOOLS: usize = 1_000;
+const MAX_TOOLS: usize = 1_000;
 /// Longest id in characters.
 const MAX_ID: usize = 40;
 /// Longest text (description, title) in characters.
@@ -457,14 +456,5 @@ fn holds_datetime(value: &Value) -> bool {
         }
         Value::Array(items) => items.iter().any(holds_datetime),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    }
-}
-
-impl fmt::Display for Run {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Mcp(words) | Self::Lines(words) => write!(f, "{} ({})", words.join(" "), self.word()),
-            Self::Factory(name) => write!(f, "factory {name}"),
-        }
     }
 }

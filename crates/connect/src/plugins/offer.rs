@@ -15,16 +15,12 @@ pub(super) struct Offer {
     pub(super) definitions: Vec<Value>,
     /// Declared and not offered.
     pub(super) missing: Vec<String>,
-    /// Offered and not declared; dropped.
-    pub(super) undeclared: Vec<String>,
     /// What else is odd about it.
     pub(super) odd: Vec<String>,
 }
 
 /// Most names that one finding lists.
 const LISTED: usize = 5;
-/// Most undeclared names that are kept.
-const MAX_TOLD: usize = 1_000;
 
 impl Offer {
     /// Before anything was offered: what is declared.
@@ -44,20 +40,16 @@ impl Offer {
         let names: Vec<String> = offered.iter().filter_map(name).collect();
         let declared: HashSet<&str> = manifest.tools.iter().map(|tool| tool.name.as_str()).collect();
         let mut seen = HashSet::new();
-        for known in &names {
-            if !declared.contains(known.as_str()) && seen.insert(known) && offer.undeclared.len() < MAX_TOLD {
-                offer.undeclared.push(known.clone());
-            }
-        }
+        let undeclared: Vec<String> =
+            names.iter().filter(|name| !declared.contains(name.as_str()) && seen.insert(*name)).cloned().collect();
         let mut places: HashMap<&str, (&Value, bool)> = HashMap::new();
         for item in offered {
             let Some(name) = item["name"].as_str().map(str::trim) else { continue };
             places.entry(name).and_modify(|(_, again)| *again = true).or_insert((item, false));
         }
-        if !offer.undeclared.is_empty() {
-            let (what, names) =
-                ("it offers tools that its manifest does not declare, which are dropped", &offer.undeclared);
-            offer.odd.push(format!("{what}: {}", list(names)));
+        if !undeclared.is_empty() {
+            let what = "it offers tools that its manifest does not declare, which are dropped";
+            offer.odd.push(format!("{what}: {}", list(&undeclared)));
         }
         for declared in &manifest.tools {
             let found = places.get(&*declared.name).copied();
@@ -154,10 +146,7 @@ mod tests {
         );
         assert_eq!(offer.definitions[0]["description"], "Declared");
         assert_eq!(offer.definitions[0]["inputSchema"], schema);
-        assert_eq!(
-            (offer.missing, offer.undeclared),
-            (vec!["write".to_owned()], vec!["Write".to_owned(), "rm".to_owned()])
-        );
+        assert_eq!(offer.missing, ["write"]);
         assert_eq!(
             offer.odd,
             [

@@ -75,6 +75,23 @@ pub struct PluginReport {
     pub vitals: Vitals,
 }
 
+impl PluginReport {
+    /// How many of the declared tools are offered and seen by somebody, as `2 of 3`.
+    pub fn tally(&self) -> String {
+        let usable = self.tools.iter().filter(|tool| tool.offered == Some(true) && tool.unseen.is_none());
+        format!("{} of {}", usable.count(), self.tools.len())
+    }
+}
+
+impl PluginsReport {
+    /// Whether something is wrong: a plugin that is down, refused or not there in time, a folder that cannot be read. What is
+    /// not started because nobody may see it is as it should be.
+    pub fn has_errors(&self) -> bool {
+        let amiss = |plugin: &PluginReport| matches!(plugin.state, PluginState::Down { .. } | PluginState::Starting);
+        self.plugins.iter().any(amiss) || !self.refused.is_empty() || !self.findings.is_empty()
+    }
+}
+
 /// One declared tool.
 #[derive(Clone, Debug, Serialize)]
 pub struct ToolReport {
@@ -82,6 +99,9 @@ pub struct ToolReport {
     pub name: String,
     /// Whether it is optional.
     pub optional: bool,
+    /// Whether the running plugin offers it with a definition that can be used; unknown until it has said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offered: Option<bool>,
     /// Why nobody sees it, if nobody does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unseen: Option<String>,

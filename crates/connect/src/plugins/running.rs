@@ -128,6 +128,12 @@ pub trait Running: Backend {
     /// Ends it, and waits until its whole process tree, if it has one, has ended. Calls that are under way end too.
     fn stop(&self) -> BoxFuture<'_, ()>;
 
+    /// Somebody wants it: one that waits to be started again is tried as soon as a call would be. Whether that is soon
+    /// enough to wait for (within a second).
+    fn wake(&self) -> bool {
+        false
+    }
+
     /// A look at it.
     fn vitals(&self) -> Vitals {
         Vitals::default()

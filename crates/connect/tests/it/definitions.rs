@@ -48,6 +48,11 @@ fn settings_decide_which_tools_there_are() {
 }
 
 /// Tokens by the estimate of a quarter of the characters of compact JSON.
+#[test]
+fn the_list_of_names_is_what_is_there_when_everything_is_on() {
+    assert_eq!(names(everything()), toolcrib_connect::builtin::NAMES);
+}
+
 fn tokens(definitions: Vec<Value>) -> usize {
     Value::Array(definitions).to_string().chars().count() / 4
 }

@@ -5,3 +5,4 @@ mod config;
 mod lines;
 mod reload;
 mod rig;
+mod seen;

@@ -46,6 +46,17 @@ pub(super) enum Other {
     Stopped(Stop),
 }
 
+impl Resolved {
+    /// The tools whose definitions what comes next goes by.
+    pub(super) fn named(&self, view: &View, request: &CallRequest) -> Vec<Arc<Tool>> {
+        match self {
+            Self::Tool(target) => vec![target.tool.clone()],
+            Self::Other(Other::Describe) => crate::lookup::named(view, request.arguments.as_deref()),
+            Self::Other(_) => Vec::new(),
+        }
+    }
+}
+
 impl Other {
     pub(super) async fn answer(
         self,

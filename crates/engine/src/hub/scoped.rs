@@ -3,6 +3,7 @@
 //! remembered, for a bounded number of scopes.
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, HashSet},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
@@ -25,7 +26,8 @@ use crate::{
 /// Bounds on sources that make their tools for whoever asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FactoryLimits {
-    /// How long whoever asks waits for a factory; then its tools come later, with a change of the list. Default 100 ms.
+    /// How long whoever asks waits for factories, all of them together; then tools come later, with a change of the list.
+    /// Default 100 ms.
     pub patience: Duration,
     /// How long a failure is remembered before the factory is asked again. Default 10 s.
     pub retry: Duration,
@@ -62,7 +64,25 @@ struct Made {
 struct Slot {
     token: u64,
     used: u64,
+    /// How many wait for its answer, also when it is there and they have not seen it yet.
+    awaited: usize,
     state: SlotState,
+}
+
+impl Slot {
+    fn is_idle(&self) -> bool {
+        self.awaited == 0 && matches!(self.state, SlotState::Ready(_))
+    }
+}
+
+/// What a scope has to wait for.
+enum Begun {
+    There(Answer),
+    AtWork {
+        /// Which answer it is.
+        token: u64,
+    },
+    Refused(SourceState),
 }
 
 enum SlotState {
@@ -100,9 +120,9 @@ impl Scoped {
         })
     }
 
-    /// What this scope has of the source.
-    pub(super) fn entry(self: &Arc<Self>, scope: &Scope, limits: &HubLimits) -> Arc<SourceEntry> {
-        match self.answer(scope, limits) {
+    /// What this scope has of the source, of what was begun for it.
+    fn entry(&self, scope: &Scope, begun: Begun, until: Instant) -> Arc<SourceEntry> {
+        match self.finish(scope, begun, until) {
             Ok(answer) => answer.entry,
             Err(state) => Arc::new(SourceEntry::new(state, Vec::new(), Vec::new())),
         }
@@ -111,7 +131,9 @@ impl Scoped {
     /// What runs the tools that this scope has.
     fn toolbox(self: &Arc<Self>, scope: &Scope) -> Result<Arc<Toolbox>, String> {
         let hub = self.hub.upgrade().ok_or("its source is gone")?;
-        match self.answer(scope, &hub.limits) {
+        let until = Instant::now() + hub.limits.factories.patience;
+        let begun = self.begin(scope, &hub.limits);
+        match self.finish(scope, begun, until) {
             Ok(Answer { entry, toolbox, .. }) => match &entry.state {
                 SourceState::Down { reason } => Err(reason.clone()),
                 _ => Ok(toolbox),
@@ -121,50 +143,69 @@ impl Scoped {
         }
     }
 
-    fn answer(self: &Arc<Self>, scope: &Scope, limits: &HubLimits) -> Result<Answer, SourceState> {
-        let plain;
-        let scope = if scope.loaded.is_some() && !self.factory.goes_by_loaded() {
-            plain = Scope { loaded: None, ..scope.clone() };
-            &plain
-        } else {
-            scope
-        };
-        let bounds = &limits.factories;
-        let until = Instant::now() + bounds.patience;
+    /// The scope as far as the factory goes by it.
+    fn own<'s>(&self, scope: &'s Scope) -> Cow<'s, Scope> {
+        if scope.loaded.is_some() && !self.factory.goes_by_loaded() {
+            return Cow::Owned(Scope { loaded: None, ..scope.clone() });
+        }
+        Cow::Borrowed(scope)
+    }
+
+    /// Sets the factory to work unless its answer is there. Whoever asks several begins with all of them, so that they work at
+    /// the same time, and [finishes](Self::finish) each.
+    fn begin(self: &Arc<Self>, scope: &Scope, limits: &HubLimits) -> Begun {
+        let scope = &*self.own(scope);
         let mut made = self.made.lock();
         made.clock += 1;
         let now = made.clock;
-        let mut wait = true;
-        match made.slots.get_mut(scope) {
-            Some(slot) => {
-                slot.used = now;
-                match &slot.state {
-                    SlotState::Ready(answer) if answer.failed.is_none_or(|at| at.elapsed() < bounds.retry) => {
-                        return Ok(answer.clone());
-                    }
-                    SlotState::Ready(_) => self.start(scope, &mut made, limits)?,
-                    // Who went on without it once is told when it comes; nobody waits for it twice.
-                    SlotState::Waiting { missed } => wait = !missed,
+        if let Some(slot) = made.slots.get_mut(scope) {
+            slot.used = now;
+            match &slot.state {
+                SlotState::Ready(answer) if answer.failed.is_none_or(|at| at.elapsed() < limits.factories.retry) => {
+                    return Begun::There(answer.clone());
+                }
+                SlotState::Ready(_) => {}
+                // Who went on without it once is told when it comes; nobody waits for it twice.
+                SlotState::Waiting { missed: true } => return Begun::Refused(SourceState::Starting),
+                SlotState::Waiting { missed: false } => {
+                    slot.awaited += 1;
+                    return Begun::AtWork { token: slot.token };
                 }
             }
-            None => self.start(scope, &mut made, limits)?,
         }
-        let ready = |made: &Made| match made.slots.get(scope).map(|slot| &slot.state) {
-            Some(SlotState::Ready(answer)) => Some(answer.clone()),
-            Some(SlotState::Waiting { .. }) | None => None,
+        match self.start(scope, &mut made, limits) {
+            Ok(()) => Begun::AtWork { token: now },
+            Err(state) => Begun::Refused(state),
+        }
+    }
+
+    /// The answer of what was begun, waited for until then.
+    fn finish(&self, scope: &Scope, begun: Begun, until: Instant) -> Result<Answer, SourceState> {
+        let begun = match begun {
+            Begun::There(answer) => return Ok(answer),
+            Begun::Refused(state) => return Err(state),
+            Begun::AtWork { token } => token,
         };
-        let waiting = |made: &Made| made.slots.contains_key(scope);
-        while wait && waiting(&made) {
-            let late = self.done.wait_until(&mut made, until).timed_out();
-            if let Some(answer) = ready(&made) {
-                return Ok(answer);
+        let scope = &*self.own(scope);
+        let mut made = self.made.lock();
+        let mut late = false;
+        let found = loop {
+            match made.slots.get(scope).map(|slot| &slot.state) {
+                Some(SlotState::Ready(answer)) => break Ok(answer.clone()),
+                Some(SlotState::Waiting { .. }) if !late => {}
+                Some(SlotState::Waiting { .. }) | None => break Err(SourceState::Starting),
             }
-            wait = !late;
+            late = self.done.wait_until(&mut made, until).timed_out();
+        };
+        if let Some(slot) = made.slots.get_mut(scope) {
+            if slot.token == begun {
+                slot.awaited = slot.awaited.saturating_sub(1);
+            }
+            if let SlotState::Waiting { missed } = &mut slot.state {
+                *missed = true;
+            }
         }
-        if let Some(Slot { state: SlotState::Waiting { missed }, .. }) = made.slots.get_mut(scope) {
-            *missed = true;
-        }
-        Err(SourceState::Starting)
+        found
     }
 
     /// Sets the factory to work for a scope.
@@ -173,11 +214,11 @@ impl Scoped {
         if self.at_work.load(Ordering::Acquire) >= limits.factories.at_a_time {
             return Err(down("too many tool sets are being made at the moment; ask again".to_owned()));
         }
-        if !made.slots.contains_key(scope) && made.slots.len() >= limits.factories.remembered.max(1) {
-            let oldest = made.slots.iter().min_by_key(|(_, slot)| slot.used).map(|(scope, _)| scope.clone());
-            if let Some(oldest) = oldest {
-                made.slots.remove(&oldest);
-            }
+        while !made.slots.contains_key(scope) && made.slots.len() >= limits.factories.remembered.max(1) {
+            // What is at work, or waited for, stays: there are no more of these than factories at work and threads that wait.
+            let idle = made.slots.iter().filter(|(_, slot)| slot.is_idle());
+            let Some(oldest) = idle.min_by_key(|(_, slot)| slot.used).map(|(scope, _)| scope.clone()) else { break };
+            made.slots.remove(&oldest);
         }
         let token = made.clock;
         let (this, for_whom, limits) = (self.clone(), scope.clone(), *limits);
@@ -187,7 +228,7 @@ impl Scoped {
             self.at_work.fetch_sub(1, Ordering::AcqRel);
             return Err(down(format!("no thread for its factory: {error}")));
         }
-        let slot = Slot { token, used: token, state: SlotState::Waiting { missed: false } };
+        let slot = Slot { token, used: token, awaited: 1, state: SlotState::Waiting { missed: false } };
         made.slots.insert(scope.clone(), slot);
         Ok(())
     }
@@ -363,7 +404,10 @@ impl ScopedCatalogs {
         sources: &[Arc<Scoped>],
         limits: &HubLimits,
     ) -> Arc<Catalog> {
-        let entries: Vec<_> = sources.iter().map(|scoped| scoped.entry(scope, limits)).collect();
+        let until = Instant::now() + limits.factories.patience;
+        let begun: Vec<_> = sources.iter().map(|scoped| scoped.begin(scope, limits)).collect();
+        let entries: Vec<_> =
+            sources.iter().zip(begun).map(|(scoped, begun)| scoped.entry(scope, begun, until)).collect();
         let mut kept = self.kept.lock();
         kept.0 += 1;
         let now = kept.0;

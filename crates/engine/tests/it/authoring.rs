@@ -377,7 +377,6 @@ async fn what_was_made_is_made_anew_when_its_owner_says_so() {
     assert_eq!((names("ann"), names("bob")), (vec!["me__two".to_owned()], vec!["me__one".to_owned()]));
     publisher.refresh();
     assert_eq!(names("bob"), ["me__two"]);
-    // Local labels reach tools that were made before.
     hub.remove(&me());
     assert_eq!(names("ann"), Vec::<String>::new());
     assert!(publisher.source() == &me());

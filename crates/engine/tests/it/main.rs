@@ -18,6 +18,7 @@ mod path;
 mod pending;
 mod permission;
 mod provider_turn;
+mod scoped;
 mod scopes;
 mod script;
 mod stats;

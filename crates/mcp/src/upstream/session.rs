@@ -1,10 +1,11 @@
 //! A connection on which the era is settled: builds requests as the era wants them and reads results likewise.
 
-use std::sync::Arc;
+use std::{hash::RandomState, sync::Arc};
 
 use serde_json::{Map, Value, json, value::RawValue};
 use tokio::{sync::oneshot, time::Instant};
 use tokio_util::sync::CancellationToken;
+use toolcrib_core::backoff::Backoff;
 use toolcrib_engine::ProgressSink;
 
 use super::{
@@ -93,7 +94,7 @@ impl Session {
 
     /// Modern era: keeps a subscription to tool list changes open while the connection lasts.
     pub(super) async fn subscribe(self: Arc<Self>, timing: Timing) {
-        let mut backoff = super::backoff::Backoff::new(timing.refresh_min, timing.refresh_max);
+        let mut backoff = Backoff::new(timing.refresh_min, timing.refresh_max, RandomState::new());
         let closed = self.link.inbox().closed().clone();
         loop {
             let members = [("notifications", r#"{"toolsListChanged":true}"#)];

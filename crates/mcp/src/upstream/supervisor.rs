@@ -1,6 +1,7 @@
 //! The life of one upstream: publish what is known, connect, list, serve, and after every end connect again.
 
 use std::{
+    hash::RandomState,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -16,11 +17,10 @@ use tokio::{
     time::Instant,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use toolcrib_core::{ContentHash, Source, SourceState};
+use toolcrib_core::{ContentHash, Source, SourceState, backoff::Backoff};
 use toolcrib_engine::{DefinitionStore, Hub, InvokeError, Publisher, SourceOptions, StoredDefinitions};
 
 use super::{
-    backoff::Backoff,
     connect::{Connected, connect},
     handshake::Trouble,
     inbox::{Closing, ClosingKind},
@@ -135,6 +135,20 @@ impl Upstream {
         self.core.tracker.wait().await;
     }
 
+    /// Somebody wants it: one that waits to be connected again is tried as soon as a call would be. Whether that is soon
+    /// enough to wait for.
+    pub fn wake(&self) -> bool {
+        let wakes = match &*self.core.phase.borrow() {
+            Phase::Resting => true,
+            Phase::Down { retry_from, .. } => *retry_from <= Instant::now() + WORTH_WAITING,
+            Phase::Connecting | Phase::Ready(_) | Phase::Stopped => false,
+        };
+        if wakes {
+            self.core.wanted.notify_one();
+        }
+        wakes
+    }
+
     /// A look at the present state.
     pub fn report(&self) -> UpstreamReport {
         let core = &self.core;
@@ -243,7 +257,7 @@ impl Supervisor {
             }
         }
         let timing = self.core.settings.timing;
-        let mut backoff = Backoff::new(timing.backoff_min, timing.backoff_max);
+        let mut backoff = Backoff::new(timing.backoff_min, timing.backoff_max, RandomState::new());
         let mut choice = self.core.settings.era;
         let (mut first, mut renewed) = (true, false);
         loop {

@@ -57,12 +57,12 @@ pub(super) async fn search(api: &Api, caller: &ApiCaller, search: Search) -> Res
     }
 }
 
-pub(super) fn describe(api: &Api, caller: &ApiCaller, describe: &Describe) -> Result<Described, Problem> {
+pub(super) async fn describe(api: &Api, caller: &ApiCaller, describe: &Describe) -> Result<Described, Problem> {
     let asking = Asking::of(api, caller.principal.as_deref(), &describe.scope)?;
-    let view = api.world.engine.view(&asking.scope).map_err(refused)?;
     let names: Vec<&str> = describe.names.iter().map(|name| &**name).collect();
     let request = read_describe(&json!({"names": names}))
         .map_err(|error| Problem::new(Code::NotRead, error.to_string()).at("/names", error.to_string()))?;
+    let view = api.world.engine.view_to_describe(&asking.scope, &request.names).await.map_err(refused)?;
     let mut reply = describe_reply(&request, &view.set).value;
     reword(&mut reply, "Run it with POST /v1/calls, arguments as inputSchema says.");
     as_wire(&reply)

@@ -198,12 +198,11 @@ fn people(report: &Report) {
         print::table(&["SERVER", "STATE", "PROTOCOL", "TOOLS", "RESTARTS"], rows);
     }
     let rows = report.plugins.iter().map(|plugin| {
-        let tools = plugin.tools.len().to_string();
         vec![
             plugin.id.clone(),
             plugin.state.word().to_owned(),
             plugin.run.to_owned(),
-            tools,
+            plugin.tally(),
             plugin.vitals.restarts.to_string(),
         ]
     });

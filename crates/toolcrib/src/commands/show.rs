@@ -8,8 +8,8 @@ use crate::{args::ShowArgs, exit::Exit, print, world::World};
 pub(crate) async fn run(args: ShowArgs) -> anyhow::Result<Exit> {
     let world = World::start(&args.look.sources).await?;
     world.wait_for_tool(&args.name, args.look.wait).await;
-    let view = world.view()?;
     let request = bridge::read_describe(&json!({"names": [args.name]}))?;
+    let view = world.engine.view_to_describe(&world.scope, &request.names).await?;
     let reply = bridge::describe_reply(&request, &view.set);
     let found = &reply.value["found"][0];
     if args.look.json {

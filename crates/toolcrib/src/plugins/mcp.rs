@@ -127,6 +127,10 @@ impl Running for Served {
         })
     }
 
+    fn wake(&self) -> bool {
+        self.upstream.wake()
+    }
+
     fn vitals(&self) -> Vitals {
         let report = self.upstream.report();
         Vitals { pid: report.pid, restarts: report.restarts, bad_lines: report.stray_lines, stderr: report.stderr_tail }

@@ -2,7 +2,7 @@
 
 use toolcrib_core::select::{FindingKind, Level, PolicyFinding, lint, lint_mentions};
 
-use super::World;
+use super::{World, served};
 use crate::settings;
 
 impl World {
@@ -11,20 +11,7 @@ impl World {
     pub(crate) async fn policy_findings(&self) -> Vec<PolicyFinding> {
         let (catalog, settings, loaded) = (self.engine.hub().catalog(), self.engine.settings(), self.loaded().await);
         let config = &loaded.config;
-        let mut scopes = vec![("the default scope".to_owned(), self.scope.clone())];
-        for name in config.profiles.keys() {
-            let mut scope = self.scope.clone();
-            scope.profile = Some(name.clone());
-            scopes.push((format!("profile '{name}'"), scope));
-        }
-        for name in config.agents.keys().filter(|name| *name != "*") {
-            let mut scope = self.scope.clone();
-            scope.agent = Some(name.clone());
-            scopes.push((format!("agent '{name}'"), scope));
-        }
-        for name in config.callers.keys() {
-            scopes.push((format!("caller '{name}'"), self.callers.scope(Some(name), None)));
-        }
+        let scopes = served::one_by_one(&self.scope, &self.callers, config);
         let mut found = lint(&catalog, &settings.assemble, &settings.permissions.risks, &scopes);
         let mentions = settings::mentions(&loaded);
         found.extend(lint_mentions(&catalog, &settings.assemble, &settings.permissions.risks, &mentions));

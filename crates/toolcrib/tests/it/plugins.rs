@@ -52,6 +52,16 @@ impl Desk {
         desk
     }
 
+    /// Another manifest for the plugin.
+    fn declare(&self, change: impl FnOnce(&str) -> String) {
+        fs::write(self.folder().join("plugin.toml"), change(MANIFEST)).unwrap();
+    }
+
+    /// Whether anything is where plugins are added.
+    fn has_added(&self) -> bool {
+        fs::read_dir(self.root.path().join("plugins")).is_ok_and(|mut inner| inner.next().is_some())
+    }
+
     fn configure(&self, config: &str) {
         let text = format!("{config}\n[plugins.settings.greeter]\nauth = {{ key = 'sesame-opens-it' }}\n");
         fs::write(self.root.path().join("toolcrib.toml"), text).unwrap();
@@ -107,7 +117,8 @@ fn a_plugin_is_checked_added_used_and_removed() {
     let (code, out, _) = desk.run(&["plugins", "list", "--json"]);
     let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &report["plugins"][0]["state"]), (0, &"ready".into()));
-    assert_eq!(report["plugins"][0]["tools"][0], serde_json::json!({"name": "greet", "optional": false}));
+    let greet = serde_json::json!({"name": "greet", "optional": false, "offered": true});
+    assert_eq!(report["plugins"][0]["tools"][0], greet);
     desk.check(&["plugins", "remove", "greeter"], 0, "removed plugin 'greeter'", "");
     assert!(!home.exists() && desk.folder().exists());
     desk.check(&["plugins", "remove", "greeter"], 1, "", "There is no plugin 'greeter'");
@@ -118,7 +129,8 @@ fn a_plugin_is_checked_added_used_and_removed() {
 fn without_a_folder_in_the_configuration_plugins_are_in_the_users_own() {
     let desk = Desk::new("");
     desk.check(&["plugins"], 0, "", "Plugins are off");
-    desk.check(&["plugins", "add", "source/greeter"], 0, "config/toolcrib/plugins/greeter", "Plugins are off");
+    desk.check(&["plugins", "add", "source/greeter"], 0, "config/toolcrib/plugins/greeter", "it is in your own folder");
+    desk.check(&["plugins", "add", "source/greeter", "--force"], 0, "", "set plugins.enabled = true in");
     desk.configure("[plugins]\nenabled = true");
     desk.check(&["call", "greet"], 0, "hello", "");
 }
@@ -177,4 +189,159 @@ fn a_folder_that_leads_out_of_itself_is_not_added() {
     std::os::unix::fs::symlink(desk.root.path(), desk.folder().join("out")).unwrap();
     desk.check(&["plugins", "add", "source/greeter"], 2, "", "leads out of the plugin's folder");
     assert!(fs::read_dir(desk.root.path().join("plugins")).unwrap().next().is_none(), "nothing half is left");
+}
+
+#[test]
+fn an_id_that_would_be_refused_later_is_refused_by_check_and_add() {
+    // Built-in tools that are off, the bridge and the catalog of categories count as well.
+    for id in ["kv_get", "kv-get", "run_command", "tool_search", "store_get", "tool_catalog_load", "git-hub"] {
+        let desk = Desk::new(&format!("{ON}[servers.git_hub]\ncommand = 'true'\n"));
+        desk.declare(|text| {
+            text.replace("id = \"greeter\"", &format!("id = \"{id}\"")).replace("[requires]\nauth = [\"key\"]", "")
+        });
+        desk.check(&["plugins", "check", "source/greeter"], 1, "could not tell them apart", "");
+        desk.check(&["plugins", "add", "source/greeter"], 2, "", "its id is the name of");
+        assert!(!desk.has_added(), "{id}");
+        // The same that the host says of one that is there already.
+        desk.configure("[servers.git_hub]\ncommand = 'true'\n[plugins]\nenabled = true\nfolders = ['source']\n");
+        desk.check(&["plugins", "--wait", "1"], 1, "", "its id is the name of");
+    }
+    let desk = Desk::new("[plugins]\nenabled = true\nfolders = ['source', 'more']\n");
+    let more = desk.root.path().join("more/gree-ter");
+    fs::create_dir_all(&more).unwrap();
+    fs::write(more.join("plugin.toml"), MANIFEST).unwrap();
+    desk.check(&["plugins", "check", "source/greeter"], 1, "its id is taken by plugin 'greeter' in", "");
+}
+
+#[test]
+fn what_fails_the_check_is_not_added() {
+    type Change = fn(&str) -> String;
+    let rows: [(Change, &str); 3] = [
+        (|text| text.replace("greeter.sh", "gone.sh"), "exited with status"),
+        (|text| text.replace("name = \"greet\"", "name = \"greet_all\""), "does not declare, which are dropped: greet"),
+        (|text| text.replace("type = \"object\"", "type = \"list\""), "would not be served"),
+    ];
+    for (change, told) in rows {
+        let desk = Desk::new(ON);
+        desk.declare(change);
+        desk.check(&["plugins", "check", "source/greeter"], 1, told, "");
+        desk.check(&["plugins", "add", "source/greeter"], 2, "", told);
+        assert!(!desk.has_added());
+    }
+}
+
+#[test]
+fn what_a_plugin_requires_and_is_not_there_is_told_and_nothing_is_started() {
+    let desk = Desk::new(ON);
+    let requires =
+        "[requires]\nconfig = [\"units\"]\nenv = [\"TOKEN\"]\nauth = [\"key\", \"other\"]\ncapabilities = [\"maps\"]";
+    desk.declare(|text| text.replace("[requires]\nauth = [\"key\"]", requires));
+    let (code, out, _) = desk.run(&["plugins", "check", "source/greeter", "--json"]);
+    let found: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (code, &found["started"], &found["lacking"]),
+        (
+            1,
+            &false.into(),
+            &serde_json::json!([
+                "it needs the setting 'units'; set plugins.settings.greeter.config.units",
+                "it needs the environment variable TOKEN; set plugins.settings.greeter.env.TOKEN",
+                "it needs the credential 'other'; set plugins.settings.greeter.auth.other",
+            ])
+        )
+    );
+    assert_eq!(found["conditions"], serde_json::json!(["it is seen only by clients that have the capability maps"]));
+    assert_eq!(started(&desk.folder()), 0);
+    // That is for the configuration to mend, so it may be added.
+    desk.check(
+        &["plugins", "add", "source/greeter"],
+        0,
+        "added plugin",
+        "Not usable as it is: it needs the setting 'units'",
+    );
+    assert!(desk.has_added());
+    // What a single tool lacks does not keep the others from being tried.
+    let desk = Desk::new(ON);
+    desk.declare(|text| text.replace("optional = true", "requires = { env = [\"TOKEN\"] }"));
+    desk.check(&["plugins", "check", "source/greeter"], 1, "'shout': it needs the environment variable TOKEN", "");
+    assert_eq!(started(&desk.folder()), 1);
+}
+
+#[test]
+fn a_plugin_that_is_configured_by_its_folder_is_known_by_whatever_path_leads_there() {
+    for folders in ["'source', 'source/../source/greeter'", "'source', './link'", "'all', 'source/greeter'"] {
+        let desk = Desk::new(&format!("[plugins]\nenabled = true\nfolders = [{folders}]\n"));
+        let link = |from: &str, to: PathBuf| {
+            let from = desk.root.path().join(from);
+            fs::create_dir_all(from.parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink(to, from).unwrap();
+        };
+        link("link", desk.folder());
+        link("all/greeter", desk.folder());
+        desk.check(&["plugins", "remove", "greeter"], 2, "", "out of plugins.folders");
+        assert!(desk.folder().join("greeter.sh").exists() && desk.root.path().join("all/greeter").exists());
+    }
+    // Of a link among the plugins only the link goes.
+    let desk = Desk::new(ON);
+    fs::create_dir(desk.root.path().join("plugins")).unwrap();
+    std::os::unix::fs::symlink(desk.folder(), desk.root.path().join("plugins/greeter")).unwrap();
+    desk.check(&["plugins", "add", "source/greeter", "--force"], 2, "", "there already");
+    desk.check(&["plugins", "remove", "greeter"], 0, "removed plugin", "");
+    assert!(!desk.has_added() && desk.folder().join("greeter.sh").exists());
+}
+
+#[test]
+fn settings_that_cannot_be_read_are_told_by_their_own_key() {
+    let desk = Desk::new("");
+    let config = "[plugins]\nenabled = true\nfolders = ['source']\n\
+                  [plugins.settings.greeter]\nauth = { key = '${env:NO_SUCH_VARIABLE_HERE}' }\n";
+    fs::write(desk.root.path().join("toolcrib.toml"), config).unwrap();
+    let key = "plugins.settings.greeter.auth.key in";
+    desk.check(&["explain", "plugin:greeter/greet"], 0, key, "");
+    desk.check(&["plugins"], 0, "not started", "environment variable NO_SUCH_VARIABLE_HERE is not set");
+    desk.check(&["plugins", "check", "source/greeter"], 1, key, "");
+    for words in [["plugins", "list"], ["explain", "plugin:greeter/greet"], ["plugins", "--json"]] {
+        let (_, out, err) = desk.run(&words);
+        assert!(!format!("{out}{err}").contains("plugins.deny"), "{out}{err}");
+    }
+    assert_eq!(started(&desk.folder()), 0);
+}
+
+#[test]
+fn tools_are_counted_as_they_are_offered_and_a_lost_name_comes_with_a_remedy() {
+    let desk = Desk::new("[plugins]\nenabled = true\nfolders = ['source']\n");
+    desk.declare(|text| text.replace("name = \"shout\"\noptional = true", "name = \"whisper\""));
+    desk.check(&["plugins"], 0, "1 of 2", "declares tools that it does not offer: whisper");
+    desk.check(&["doctor"], 0, "1 of 2", "");
+    let (_, out, _) = desk.run(&["plugins", "--json"]);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let offered: Vec<&Value> =
+        report["plugins"][0]["tools"].as_array().unwrap().iter().map(|tool| &tool["offered"]).collect();
+    assert_eq!(offered, [&Value::Bool(true), &Value::Bool(false)]);
+    // Another plugin, first by its id, with a tool of the same name.
+    desk.declare(|text| text.replace("optional = true", ""));
+    let other = desk.root.path().join("source/abel");
+    fs::create_dir(&other).unwrap();
+    fs::write(
+        other.join("plugin.toml"),
+        MANIFEST.replace("\"greeter\"", "\"abel\"").replace("[requires]\nauth = [\"key\"]", ""),
+    )
+    .unwrap();
+    fs::write(other.join("greeter.sh"), PROGRAM).unwrap();
+    let told = "greeter/greet is seen by nobody; plugin:abel/greet has the name greet; to change that, give one of them another name";
+    desk.check(&["plugins"], 0, "1 of 2", told);
+    desk.check(&["plugins"], 0, "", "names.conflict = \"namespace\"");
+}
+
+#[test]
+fn what_is_in_error_ends_the_list_with_an_error() {
+    let desk = Desk::new("[plugins]\nenabled = true\nfolders = ['source', 'gone']\n");
+    desk.check(&["plugins"], 1, "ready", "gone cannot be read");
+    desk.configure("[plugins]\nenabled = true\nfolders = ['source']\n");
+    desk.check(&["plugins"], 0, "ready", "");
+    fs::write(desk.folder().join("greeter.sh"), "exit 3").unwrap();
+    desk.check(&["plugins"], 1, "down", "exited with status 3");
+    // One that is not there in time.
+    fs::write(desk.folder().join("greeter.sh"), "sleep 60").unwrap();
+    desk.check(&["plugins", "--wait", "0"], 1, "starting", "");
 }

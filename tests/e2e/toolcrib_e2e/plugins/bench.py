@@ -49,7 +49,9 @@ class Bench:
     def example(self, folder: str) -> Path:
         return Path(shutil.copytree(EXAMPLES / folder, self.plugins / folder))
 
-    def odd(self, id: str, tools: list[str], offers: list[str] | None = None, more: str = "", **config: Any) -> Path:
+    def odd(
+        self, id: str, tools: list[str], offers: list[str | dict[str, Any]] | None = None, more: str = "", **config: Any
+    ) -> Path:
         """The misbehaving plugin with these declared tools."""
         folder = self.plugins / id
         # Not among the plugins before it is whole.
@@ -76,6 +78,11 @@ async def bench(report: Report, binary: str, name: str) -> AsyncIterator[Bench]:
         made = Bench(report, name, toolcrib, plugins, config)
         made.write()
         yield made
+
+
+def left_marks(folder: Path) -> bool:
+    """Whether a process of the plugin ever ran."""
+    return (folder / "started").exists()
 
 
 async def names(session: Session) -> set[str]:

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use toolcrib_core::ToolResult;
 
 /// The version spoken here.
-pub const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 1;
 
 /// Longest text of an error, a log line, a progress message that is passed on, in characters.
 const MAX_TEXT: usize = 4_000;

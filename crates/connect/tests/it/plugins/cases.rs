@@ -9,7 +9,7 @@ use toolcrib_connect::plugins::{IdPatterns, PluginState};
 use toolcrib_core::{Scope, Source, ToolId};
 use toolcrib_engine::{Backend, CallContext, Invocation, Outcome};
 
-use super::rig::{Counting, Making, Rig, manifest, mark, text, tool};
+use super::rig::{Counting, Making, Rig, manifest, mark, text, time_to_start, tool};
 
 /// A host with one plugin `labs` that has these tools.
 async fn labs(tables: &str, names: &[&str]) -> (Rig, Arc<Counting>) {
@@ -33,6 +33,7 @@ async fn plugins_that_are_off_are_not_looked_for() {
     .await;
     let report = rig.report().await;
     assert!(report.plugins.is_empty() && report.findings.is_empty() && rig.names().is_empty());
+    time_to_start().await;
     assert_eq!(factory.made(), 0);
     assert!(!rig.host.has_changed().await);
     // Switched on, the same folder is missed, and the plugin is there.
@@ -62,6 +63,7 @@ async fn optional_tools_want_to_be_named() {
     let (rig, factory) = labs(&tool("draw", "optional = true"), &["draw"]).await;
     assert_eq!(rig.names(), ["read_file"]);
     assert!(matches!(rig.state("labs").await, PluginState::Unseen { reason } if reason.contains("it is optional")));
+    time_to_start().await;
     assert_eq!(factory.made(), 0);
     // Case 4: by name, by the plugin's id, by group, by everything; a name of somebody else does not do.
     for (index, names) in
@@ -101,6 +103,7 @@ async fn a_grant_is_for_one_plugin_and_loses_to_a_denial() {
     let map: Vec<_> = view.set.name_map().iter().map(|(name, id)| (name.to_owned(), id.clone())).collect();
     assert_eq!(map, [("x".to_owned(), id)]);
     // Nobody was known to see it when the host looked, so it starts when it is called.
+    time_to_start().await;
     assert_eq!((one.made(), other.made()), (0, 0));
     let request = toolcrib_engine::CallRequest::new("x", None, granted.clone(), toolcrib_engine::Door::Library);
     assert_eq!(text(&rig.engine.call_report(request).await), "made");
@@ -159,6 +162,7 @@ async fn a_built_in_tool_keeps_its_name_and_siblings_stay() {
     // A plugin of which that leaves nothing is not started.
     let (rig, factory) = labs(&tool("read_file", ""), &["read_file"]).await;
     assert!(matches!(rig.state("labs").await, PluginState::Unseen { reason } if reason.contains("builtin/read_file")));
+    time_to_start().await;
     assert_eq!(factory.made(), 0);
 }
 
@@ -268,6 +272,7 @@ async fn what_is_declared_and_not_offered_or_offered_and_not_declared_is_not_ser
 async fn a_tool_may_need_something_of_the_client() {
     // Case 17. Nobody the host was told of has it, so the plugin is not started before somebody comes who does.
     let (rig, factory) = labs(&tool("map", "requires = { capabilities = [\"maps\"] }"), &["map"]).await;
+    time_to_start().await;
     assert_eq!((rig.names(), factory.made()), (vec!["read_file".to_owned()], 0));
     let able = Scope { capabilities: ["maps".to_owned()].into(), ..Scope::default() };
     assert_eq!(rig.names_for(&able), ["map", "read_file"]);
@@ -342,11 +347,31 @@ async fn a_denied_plugin_never_runs() {
     assert_eq!(rig.names(), ["read_file"]);
     let told = rig.engine.explain(&Scope::default(), "plugin:labs/draw").unwrap();
     assert!(told[0].sentence().contains("plugins.deny names its plugin 'labs'"), "{}", told[0].sentence());
+    time_to_start().await;
     assert_eq!(factory.made(), 1, "only before it was denied");
     rig.policy(None, &["group:plugins"]).await;
     rig.apply(|settings| settings.deny = IdPatterns::default()).await;
     rig.apply(|settings| settings.allow = Some(IdPatterns::new(["other".to_owned()]).unwrap())).await;
     assert!(matches!(rig.state("labs").await, PluginState::Unseen { .. }));
+    time_to_start().await;
     assert_eq!(factory.made(), 1);
     assert_eq!(rig.call("draw", &json!({})).await.outcome, Outcome::Invalid);
+}
+
+#[tokio::test]
+async fn a_slow_start_is_told_once_whatever_kind_it_is() {
+    // openclaw §1.1.
+    let factory = Counting::of(&["draw"]);
+    let rig = Rig::new(&[], |builder| builder.embed(manifest("made", &tool("draw", ""))).factory("made", factory));
+    rig.plugin("ran", &["echo"], &json!({}));
+    for (slow, told) in [(std::time::Duration::from_mins(1), 0), (std::time::Duration::ZERO, 1)] {
+        rig.apply(|settings| settings.timing.slow = slow).await;
+        for id in ["made", "ran"] {
+            rig.until_ready(id).await;
+            let findings = rig.findings(id).await;
+            assert_eq!(findings.len(), told, "{findings:?}");
+            assert!(findings.iter().all(|text| text.ends_with("s to say what it offers")), "{findings:?}");
+        }
+    }
+    rig.host.shutdown().await;
 }

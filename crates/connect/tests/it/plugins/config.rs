@@ -5,7 +5,7 @@ use toolcrib_connect::plugins::{PluginSettings, check};
 use toolcrib_core::Scope;
 use toolcrib_engine::{Outcome, PermissionSettings};
 
-use super::rig::{Rig, launchers, mark, start_of, text, tool};
+use super::rig::{Rig, launchers, mark, start_of, text, time_to_start, tool};
 
 #[tokio::test]
 async fn a_tool_is_offered_when_what_it_needs_is_there() {
@@ -41,6 +41,7 @@ async fn a_plugin_that_lacks_something_as_a_whole_is_not_started() {
         rig.plugin_with("p", &format!("[requires]\nenv = [\"KEY\"]\n{}", tool("echo", "")), &json!({}), &["echo"]);
     rig.apply(|_| {}).await;
     assert!(rig.state("p").await.reason().is_some_and(|reason| reason.contains("needs the environment variable KEY")));
+    time_to_start().await;
     assert_eq!(mark(&folder, "started"), "");
 }
 

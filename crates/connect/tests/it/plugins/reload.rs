@@ -11,7 +11,7 @@ use std::{
 use serde_json::json;
 use toolcrib_engine::Outcome;
 
-use super::rig::{Rig, mark, text, until};
+use super::rig::{Rig, mark, text, time_to_start, until};
 
 #[tokio::test]
 async fn what_did_not_change_is_not_touched() {
@@ -137,6 +137,7 @@ async fn a_denied_plugin_is_never_started_seen_from_outside() {
     rig.host.refresh().await;
     assert!(rig.state("p").await.reason().is_some_and(|reason| reason.contains("global stage")));
     assert_eq!(rig.call("echo", &json!({})).await.outcome, Outcome::Invalid);
+    time_to_start().await;
     assert_eq!(mark(&folder, "started"), "");
     // Allowed, it starts; denied again, it ends, and its tools with it.
     rig.policy(None, &[]).await;
@@ -158,5 +159,6 @@ async fn a_host_that_was_shut_down_starts_nothing() {
     rig.apply(|settings| settings.plugins.get_mut("p").unwrap().config.extend([("x".to_owned(), json!(1))])).await;
     let report = rig.call("echo", &json!({})).await;
     assert!(text(&report).contains("no longer active"), "{}", text(&report));
+    time_to_start().await;
     assert_eq!(mark(&folder, "started").lines().count(), 1);
 }

@@ -42,7 +42,8 @@ impl Rig {
         let engine = Engine::new(hub.clone(), EngineSettings::default(), None, vec![]);
         let asked = engine.clone();
         let scopes = [Scope::default()];
-        let survey = Arc::new(move |catalog: &_| survey(catalog, &asked.settings().assemble, &scopes));
+        let survey =
+            Arc::new(move |catalog: &_, came: &[Scope]| survey(catalog, &asked.settings().assemble, &scopes, came));
         let root = tempfile::tempdir().unwrap();
         let timing = Timing {
             backoff_min: Duration::from_millis(20),
@@ -175,6 +176,19 @@ pub(super) fn until(what: &str, mut holds: impl FnMut() -> bool) -> impl Future<
             assert!(Instant::now() < until, "{place}: {what}");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
+    }
+}
+
+/// Waits until whatever was started before this, and should not have been, has left its mark: ten times as long as a process
+/// that is started now needs for it. Without that, a test that nothing was started could not fail.
+pub(super) async fn time_to_start() {
+    for _ in 0..10 {
+        let folder = tempfile::tempdir().unwrap();
+        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_toolcrib-connect-plugin"));
+        program.current_dir(folder.path()).stdin(std::process::Stdio::null());
+        // Elsewhere, so that tasks of this thread go on meanwhile.
+        assert!(tokio::task::spawn_blocking(move || program.status()).await.unwrap().unwrap().success());
+        assert_eq!(mark(folder.path(), "started").lines().count(), 1);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Event streams: the one that answers a request, and the standing one of legacy servers.
 
-use std::{sync::Arc, time::Duration};
+use std::{hash::RandomState, sync::Arc, time::Duration};
 
 use reqwest::{
     Method, Response, StatusCode,
@@ -8,11 +8,11 @@ use reqwest::{
 };
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
+use toolcrib_core::backoff::Backoff;
 
 use super::{HttpLink, answer, own};
 use crate::{
     upstream::{
-        backoff::Backoff,
         inbox::{Answer, ClosingKind},
         link::Failure,
         settings::{Era, Timing},
@@ -138,7 +138,8 @@ impl HttpLink {
     /// Keeps the standing stream of a legacy server open, for what it says unasked. Ends with the connection, or when the
     /// server has no such stream. Ends the connection when the server has forgotten the session.
     pub(in super::super) async fn stand_by(self: Arc<Self>, timing: Timing) {
-        let mut backoff = Backoff::new(timing.backoff_min.max(Duration::from_millis(20)), timing.backoff_max);
+        let mut backoff =
+            Backoff::new(timing.backoff_min.max(Duration::from_millis(20)), timing.backoff_max, RandomState::new());
         let mut position = Position::default();
         let closed = self.inbox.closed().clone();
         let mut stood = false;
