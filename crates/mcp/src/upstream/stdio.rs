@@ -24,7 +24,7 @@ const QUEUE: usize = 64;
 // Cancellations and replies; a server that makes us overflow this loses them.
 const CONTROL_QUEUE: usize = 256;
 // How long the end of the stream waits for the child's exit status, to name it as the reason.
-const STATUS_PATIENCE: Duration = Duration::from_millis(50);
+const STATUS_PATIENCE: Duration = Duration::from_millis(500);
 
 /// A connection over stdio. Ends when the child closes a stream, or with [`Inbox::close`].
 pub(super) struct StdioLink {
