@@ -5,8 +5,14 @@ use std::{io::IsTerminal, time::Duration};
 use anyhow::{Context, bail};
 use serde_json::{json, value::RawValue};
 use tokio_util::sync::CancellationToken;
+use toolcrib_core::{
+    Source,
+    categories::{TOOL_CATALOG_LOAD, TOOL_CATALOG_UNLOAD},
+    explain::Explanation,
+};
 use toolcrib_engine::{CallReply, CallRequest, Cause, Door, Outcome, Trust};
 
+use super::explain::no_such_tool;
 use crate::{args::CallArgs, asker, exit::Exit, files::read_stdin, print, world::World};
 
 /// How long an interrupted call may take to end.
@@ -60,6 +66,9 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
             }
         }
         CallReply::Question(request) => print::note(print::clean(&request.description)),
+        CallReply::Protocol { .. } if report.cause == Some(Cause::UnknownTool) && !args.look.json => {
+            print::note(print::clean(&not_there(&world, &args.name)));
+        }
         CallReply::Protocol { code, message, data } => {
             if args.look.json {
                 print::json(&json!({"error": {"code": code, "message": message, "data": data}}))?;
@@ -73,6 +82,14 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
     {
         print::note(format!("`toolcrib approvals approve {request}` lets this call run once."));
     }
+    if let Some(id) = &report.tool
+        && id.source == Source::Builtin
+        && [TOOL_CATALOG_LOAD, TOOL_CATALOG_UNLOAD].contains(&id.name.as_str())
+    {
+        print::note(
+            "What is loaded belongs to one conversation with `toolcrib serve`; this command's ended with it. To have categories loaded from the start, name them in categories.auto_load or categories.pinned.",
+        );
+    }
     world.stop().await;
     Ok(match report.outcome {
         Outcome::Ok => Exit::Done,
@@ -82,6 +99,13 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
         Outcome::Denied => Exit::Denied,
         Outcome::Unavailable => Exit::Unavailable,
     })
+}
+
+/// What became of a tool that cannot be called, for whoever may know of all there are.
+fn not_there(world: &World, name: &str) -> String {
+    let found = world.engine.explain(&world.scope, name).unwrap_or_default();
+    let sentences: Vec<String> = found.iter().map(Explanation::sentence).take(5).collect();
+    if sentences.is_empty() { no_such_tool(world, name) } else { sentences.join("\n") }
 }
 
 fn read_arguments(text: Option<&str>) -> anyhow::Result<Option<Box<RawValue>>> {
