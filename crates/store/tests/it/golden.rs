@@ -332,4 +332,4 @@ async fn records_of_the_first_version_still_give_the_same_chain() {
 /// Handles of the kept result in the dumps.
 const RESULT_2: &str = "411i405boshj4o1fg45o9dbip8";
 const RESULT_3: &str = "q06b3dc4ug9g864663lc55gku1";
-const RESULT_8: &str = "";
+const RESULT_8: &str = "vjta4ah6qju9vfac0gku5p04on";

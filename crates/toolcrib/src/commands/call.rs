@@ -7,12 +7,11 @@ use serde_json::{json, value::RawValue};
 use tokio_util::sync::CancellationToken;
 use toolcrib_core::{
     Source,
+    bridge::suggest,
     categories::{TOOL_CATALOG_LOAD, TOOL_CATALOG_UNLOAD},
-    explain::Explanation,
 };
 use toolcrib_engine::{CallReply, CallRequest, Cause, Door, Outcome, Trust};
 
-use super::explain::no_such_tool;
 use crate::{args::CallArgs, asker, exit::Exit, files::read_stdin, print, world::World};
 
 /// How long an interrupted call may take to end.
@@ -67,7 +66,7 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
         }
         CallReply::Question(request) => print::note(print::clean(&request.description)),
         CallReply::Protocol { .. } if report.cause == Some(Cause::UnknownTool) && !args.look.json => {
-            print::note(print::clean(&not_there(&world, &args.name)));
+            print::note(print::clean(&no_tool(&world, &args.name)));
         }
         CallReply::Protocol { code, message, data } => {
             if args.look.json {
@@ -101,11 +100,14 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
     })
 }
 
-/// What became of a tool that cannot be called, for whoever may know of all there are.
-fn not_there(world: &World, name: &str) -> String {
-    let found = world.engine.explain(&world.scope, name).unwrap_or_default();
-    let sentences: Vec<String> = found.iter().map(Explanation::sentence).take(5).collect();
-    if sentences.is_empty() { no_such_tool(world, name) } else { sentences.join("\n") }
+/// That a name leads to no tool, whether there is none or not for this scope, for a person who has commands and not the bridge.
+fn no_tool(world: &World, name: &str) -> String {
+    let view = world.view().ok();
+    let near = view.map(|view| suggest(name, view.set.names())).unwrap_or_default();
+    let near = if near.is_empty() { String::new() } else { format!(" (closest: {})", near.join(", ")) };
+    format!(
+        "there is no tool '{name}' to be called here{near}; `toolcrib explain {name}` says why, `toolcrib search WORDS` finds others"
+    )
 }
 
 fn read_arguments(text: Option<&str>) -> anyhow::Result<Option<Box<RawValue>>> {

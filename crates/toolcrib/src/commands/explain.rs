@@ -54,7 +54,7 @@ pub(crate) async fn run(args: ExplainArgs) -> anyhow::Result<Exit> {
 }
 
 /// That there is no such tool, and how to find the one that is meant.
-pub(crate) fn no_such_tool(world: &World, name: &str) -> String {
+fn no_such_tool(world: &World, name: &str) -> String {
     let view = world.inspect().ok();
     let near = view.map(|view| toolcrib_core::bridge::suggest(name, view.set.names())).unwrap_or_default();
     let near = match near[..] {

@@ -147,7 +147,7 @@ fn what_is_told_at_a_terminal_makes_sense_there() {
     let reader = Reader::of(&page("categories.md"));
     let said = |line: &str| String::from_utf8(reader.run(line).stderr).unwrap();
     let hidden = said("toolcrib call current_time");
-    assert!(hidden.contains("hidden by the category stage") && !hidden.contains("tool_search"), "{hidden}");
+    assert!(hidden.contains("`toolcrib explain current_time`") && !hidden.contains("tool_search"), "{hidden}");
     let unknown = said("toolcrib call qqqqqq");
     assert!(unknown.contains("toolcrib search") && !unknown.contains("tool_search"), "{unknown}");
     let loaded = said(r#"toolcrib call tool_catalog_load '{"category": "clock"}'"#);
