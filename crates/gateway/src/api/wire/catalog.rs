@@ -49,7 +49,7 @@ impl<const MIN: usize> JsonSchema for Label<MIN> {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let (inner, outer) = (format!("[^,{}]", HIDDEN), format!("[^,\\s{}]", HIDDEN));
+        let (inner, outer) = (format!("[^,{HIDDEN}]"), format!("[^,\\s{HIDDEN}]"));
         let pattern = format!("^({outer}({inner}*{outer})?){}$", if MIN == 0 { "?" } else { "" });
         json_schema!({"type": "string", "minLength": MIN, "maxLength": word::MAX_WORD, "pattern": pattern})
     }
