@@ -192,3 +192,6 @@ impl Item {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
