@@ -13,7 +13,7 @@ use crate::{
     variables::VARIABLES,
 };
 
-use section::{Reader, Rule, guards_the_door, typed};
+use section::{Reader, Rule, decides_what_is_offered, guards_the_door, typed};
 
 mod exclusive;
 mod plugins;
@@ -204,6 +204,9 @@ fn build(mut tree: Map<String, Value>, reader: &mut Reader<'_>) -> Config {
     };
     if let Some(finding) = reader.findings.iter().find(|finding| guards_the_door(&finding.key)) {
         config.gateway.unusable = Some(finding.to_string());
+    }
+    if reader.findings.iter().any(|finding| decides_what_is_offered(&finding.key)) {
+        config.policy.allow = Some(Vec::new());
     }
     for (name, server) in entries("servers", take("servers"), reader) {
         if let Some(server) = reader.server(&name, server) {

@@ -3,13 +3,17 @@
 
 mod required;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde_json::Value;
 
 use crate::{
     Catalog, ContentHash, Scope, Source, SourceState, Tool,
     bridge::{self, Card, Directory},
+    categories::{CategoryId, of_itself},
     disclosure::{self, Disclosure, Entry, Options, Placement, Settings},
     name::{Assignment, MergeRule, Merged, NameLoser, NameMap, NameSettings, assign, merge},
     search::{self, Document, Index, Parameter, RankerKind, Shelf},
@@ -90,6 +94,8 @@ pub struct ToolSet {
     assignment: Assignment,
     // Positions by other names, in lower case.
     aliases: BTreeMap<String, usize>,
+    // By position; of tools that are in others than they say of themselves.
+    categories: BTreeMap<usize, BTreeSet<CategoryId>>,
     // By position.
     merged: BTreeMap<usize, Merged>,
     standing: Vec<Standing>,
@@ -254,6 +260,13 @@ impl Directory for ToolSet {
     fn find(&self, name: &str) -> Option<usize> {
         self.assignment.map.position(name)
     }
+
+    fn is_in(&self, index: usize, category: &CategoryId) -> bool {
+        match self.categories.get(&index) {
+            Some(all) => all.contains(category),
+            None => of_itself(&self.assignment.tools[index]).contains(category),
+        }
+    }
 }
 
 fn document(name: &str, tool: &Tool, summary: Option<&str>) -> Document {
@@ -364,6 +377,7 @@ pub fn assemble(catalog: &Catalog, scope: &Scope, settings: &AssembleSettings) -
         }
     }
     Ok(ToolSet {
+        categories: categories(&assignment, &settings.policy),
         aliases,
         merged,
         definitions,
@@ -383,6 +397,15 @@ pub fn assemble(catalog: &Catalog, scope: &Scope, settings: &AssembleSettings) -
         disclosure_settings: disclosure_settings.clone(),
         assignment,
     })
+}
+
+/// The categories of tools, where more is said of them than they say themselves.
+fn categories(assignment: &Assignment, policy: &Policy) -> BTreeMap<usize, BTreeSet<CategoryId>> {
+    if !policy.categorizes() {
+        return BTreeMap::new();
+    }
+    let tools = assignment.map.iter().zip(&assignment.tools).enumerate();
+    tools.map(|(position, ((name, _), tool))| (position, policy.categories_of(tool, name))).collect()
 }
 
 /// Built-in tools that agents use in most turns; the rest of the built-ins is found through the bridge.

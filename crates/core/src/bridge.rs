@@ -15,7 +15,10 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::{Tool, ToolId};
+use crate::{
+    Tool, ToolId,
+    categories::{self, CategoryId},
+};
 
 pub use definitions::definitions;
 pub use describe::{DescribeReply, describe_reply};
@@ -69,6 +72,11 @@ pub trait Directory {
     /// The tool with exactly this exposed name. Override where there is a map.
     fn find(&self, name: &str) -> Option<usize> {
         (0..self.len()).find(|index| self.card(*index).name == name)
+    }
+
+    /// Whether the tool at an index is in a category. Override where more than the tool itself says so.
+    fn is_in(&self, index: usize, category: &CategoryId) -> bool {
+        self.card(index).tool.is_some_and(|tool| categories::of_itself(tool).contains(category))
     }
 
     /// The identity of the tool at an index as text, where it has one.

@@ -28,6 +28,20 @@ pub use self::{
     stage::STAGE,
 };
 
+/// Finds categories and the tools in them.
+pub const TOOL_CATALOG_SEARCH: &str = "tool_catalog_search";
+/// Loads a category, or one tool.
+pub const TOOL_CATALOG_LOAD: &str = "tool_catalog_load";
+/// Unloads it again.
+pub const TOOL_CATALOG_UNLOAD: &str = "tool_catalog_unload";
+/// The three tools by which a model looks through the catalog of categories and loads them.
+pub const CATALOG_TOOLS: [&str; 3] = [TOOL_CATALOG_SEARCH, TOOL_CATALOG_LOAD, TOOL_CATALOG_UNLOAD];
+
+/// Whether it is one of the three.
+pub fn is_catalog_tool(tool: &Tool) -> bool {
+    *tool.source() == Source::Builtin && CATALOG_TOOLS.contains(&tool.name())
+}
+
 /// What is said of a category locally. A category also comes to be by a tool's label, or by being a connector's.
 #[derive(Clone, Debug, Default)]
 pub struct CategorySpec {
@@ -213,20 +227,22 @@ impl Book {
         }
     }
 
-    /// Every category that owns the tool: that of its label, those whose selectors name it, its connector's. Selectors are
-    /// read as in lists that let through: a server cannot put its tools where they were not put.
+    /// Every category that owns the tool: [`Groups::categories_of`], and those whose selectors name it here only.
     pub fn owners(&self, tool: &Tool, exposed: &str, groups: &Groups) -> BTreeSet<CategoryId> {
-        let mut owners: BTreeSet<CategoryId> = self
-            .specs
-            .iter()
-            .filter(|(_, spec)| spec.tools.iter().any(|selector| selector.grants(tool, exposed, groups)))
-            .map(|(id, _)| id.clone())
-            .collect();
-        owners.extend(tool.labels().category.as_deref().and_then(|label| label.parse().ok()));
-        if let Source::Connector { name, account } = tool.source() {
-            owners.insert(CategoryId::Connector(Connector { name: name.clone(), account: account.clone() }));
+        let mut owners = groups.categories_of(tool, exposed);
+        for (id, spec) in &self.specs {
+            if !owners.contains(id) && spec.tools.iter().any(|selector| selector.grants(tool, exposed, groups)) {
+                owners.insert(id.clone());
+            }
         }
         owners
+    }
+
+    /// Tells the groups of these categories, so that selectors go by them too.
+    pub fn tell(&self, groups: &mut Groups) {
+        for (id, spec) in &self.specs {
+            groups.insert_category(id.clone(), spec.tools.clone());
+        }
     }
 
     /// What a conversation begins with: what is pinned, and what is loaded by itself, as far as it is offered and the limit
@@ -285,6 +301,16 @@ impl Book {
         let said = self.specs.get(id).and_then(|spec| spec.description.clone());
         said.or_else(|| id::well_known(id).map(str::to_owned)).unwrap_or_default()
     }
+}
+
+/// The categories that a tool is in whatever else is said: that of its label, and its connector's.
+pub fn of_itself(tool: &Tool) -> BTreeSet<CategoryId> {
+    let mut all: BTreeSet<CategoryId> =
+        tool.labels().category.as_deref().and_then(|label| label.parse().ok()).into_iter().collect();
+    if let Source::Connector { name, account } = tool.source() {
+        all.insert(CategoryId::Connector(Connector { name: name.clone(), account: account.clone() }));
+    }
+    all
 }
 
 /// The scope as it is when it has loaded all that it may load: what `tool_catalog_search` looks through.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::{
     Catalog, SourceState, ToolId,
     assemble::{AssembleSettings, Standing, ToolSet},
-    name::exposed_name,
+    name::{Called, exposed_name},
     select::Removal,
 };
 
@@ -47,6 +47,13 @@ pub enum Fate {
         /// Why, and what would help.
         reason: String,
     },
+}
+
+impl Fate {
+    /// Whether calls can reach the tool.
+    pub fn is_reachable(&self) -> bool {
+        matches!(self, Self::Direct | Self::Deferred | Self::Merged { .. })
+    }
 }
 
 /// The fate of one tool, with the state of its source.
@@ -91,7 +98,7 @@ impl Explanation {
             SourceState::Starting => text.push_str("; its server is still starting"),
             SourceState::Down { reason } => text.push_str(&format!("; its server is down ({reason})")),
             // What is not shown cannot be looked at either.
-            SourceState::Disabled if !matches!(self.fate, Fate::Direct | Fate::Deferred | Fate::Merged { .. }) => {}
+            SourceState::Disabled if !self.fate.is_reachable() => {}
             SourceState::Disabled => text.push_str("; it can be looked at but not called"),
         }
         if self.stale {
@@ -102,13 +109,11 @@ impl Explanation {
     }
 }
 
-/// What became of every tool that `name` may mean: an exposed name, an identity (`mcp:SERVER/tool`), or a source's own
-/// name. `*` means every tool. In catalog order; empty if the name means nothing.
+/// What became of every tool that `name` may mean ([`Called`]). `*` means every tool. In catalog order; empty if the name means nothing.
 pub fn explain(catalog: &Catalog, set: &ToolSet, settings: &AssembleSettings, name: &str) -> Vec<Explanation> {
     let mut found: Vec<Explanation> = Vec::new();
-    let identity = name.parse::<ToolId>().ok().or_else(|| settings.policy.groups.aliased(name).cloned());
-    let means =
-        |id: &ToolId, exposed: &str| name == "*" || name == exposed || name == id.name || identity.as_ref() == Some(id);
+    let called = Called::new(name, &settings.policy.groups);
+    let means = |id: &ToolId, exposed: &str| name == "*" || called.means(id, exposed);
     let state = |id: &ToolId| {
         let entry = catalog.sources().get(&id.source);
         (entry.map_or(SourceState::Disabled, |entry| entry.state.clone()), entry.is_some_and(|entry| entry.stale))

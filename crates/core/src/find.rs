@@ -175,7 +175,7 @@ pub fn fairly(answers: &[Answer]) -> Vec<(usize, Found)> {
 impl Ask<'_> {
     fn keeps<D: Directory + ?Sized>(&self, directory: &D, index: usize) -> bool {
         let card = directory.card(index);
-        self.server.is_none_or(|server| card.server == server) && self.filter.takes(&card).is_ok()
+        self.server.is_none_or(|server| card.server == server) && self.filter.takes(directory, index).is_ok()
     }
 
     /// Whether anything is kept out at all.

@@ -1,6 +1,8 @@
 //! What is said locally about a tool: by the configuration, the operator, or the program that registered it. Nothing of
 //! it ever comes from the tool itself, so policies may go by it.
 
+pub mod word;
+
 use std::sync::{Arc, LazyLock};
 
 use crate::{ContentHash, permission::Action, select::Removal, shortlist::Condition};

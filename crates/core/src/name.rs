@@ -6,6 +6,7 @@
 //! conflict rule then resolves), without ever comparing tools with one another.
 
 mod assign;
+mod called;
 mod confusable;
 mod merge;
 
@@ -15,6 +16,7 @@ use unicode_normalization::UnicodeNormalization;
 use crate::{ContentHash, Source, ToolId, bridge::is_bridge_name};
 
 pub use assign::{Assignment, Claim, NameLoser, NameMap, assign};
+pub use called::Called;
 pub(crate) use confusable::loose;
 pub use confusable::{Alike, Lookalikes, clashes, folded, lookalikes};
 pub(crate) use merge::merge;
@@ -78,6 +80,15 @@ pub fn exposed_name(id: &ToolId, settings: &NameSettings) -> String {
     let bare = matches!(id.source, Source::Builtin | Source::Plugin(_)) || settings.prefix == Prefix::None;
     let label = if bare { None } else { Some(label_of(&id.source)) };
     build(id, label.as_deref(), settings.max_length)
+}
+
+/// What the exposed names of a source's tools begin with, where nothing had to be changed.
+pub(crate) fn prefix_of(source: &Source, settings: &NameSettings) -> String {
+    match exposed_name(&ToolId::new(source.clone(), "x"), settings).strip_suffix('x') {
+        Some(prefix) => prefix.to_owned(),
+        // With a tail: the label and the separator are in front all the same.
+        None => format!("{}{SEPARATOR}", normalise(&label_of(source)).0),
+    }
 }
 
 fn label_of(source: &Source) -> String {

@@ -81,7 +81,8 @@ fn known_list(known: &[String]) -> String {
     if known.is_empty() { "none".to_owned() } else { known.join(", ") }
 }
 
-fn place(origin: &str) -> String {
+/// Where something was written, in brackets; nothing where it was not.
+pub(crate) fn place(origin: &str) -> String {
     if origin.is_empty() || origin == "default" { String::new() } else { format!(" ({origin})") }
 }
 

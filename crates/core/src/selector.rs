@@ -14,6 +14,9 @@ use std::{
 use self::{matcher::Side, pattern::Pattern};
 use crate::{
     Source, Tool, ToolId,
+    categories::{BadCategoryId, CategoryId, of_itself},
+    labels::word::{same, visible},
+    name::{NameSettings, prefix_of},
     permission::{Risk, WordError, classify},
 };
 
@@ -37,7 +40,7 @@ enum Form {
     InSource(Source, Pattern),
     Connector(String, Option<String>),
     Tag(String),
-    Category(String),
+    Category(CategoryId),
     Namespace(String),
     Risk(Risk),
     Name(Pattern),
@@ -88,10 +91,10 @@ impl Selector {
             Form::Connector(name, account) => connector_matches(name, account.as_deref(), tool.source()),
             Form::Tag(_) | Form::Category(_) | Form::Namespace(_) | Form::Risk(_) => {
                 let labelled = self.form.holds_of_labels(tool, exposed, groups.risks().map(AsRef::as_ref), side);
-                let Form::Category(name) = &self.form else { return labelled };
+                let Form::Category(id) = &self.form else { return labelled };
                 labelled
                     || depth < groups::MAX_DEPTH
-                        && groups.category(name).iter().any(|one| one.holds(tool, exposed, groups, side, depth + 1))
+                        && groups.category(id).iter().any(|one| one.holds(tool, exposed, groups, side, depth + 1))
             }
             Form::Name(name) => {
                 name.is_match(exposed)
@@ -118,15 +121,15 @@ impl Selector {
     }
 
     /// A name that a tool of the source could have for this to name it, where that can be told.
-    pub(crate) fn example(&self, source: &Source) -> Option<String> {
+    pub(crate) fn example(&self, source: &Source, names: &NameSettings) -> Option<String> {
         match &self.form {
             Form::InSource(pattern, _) if source_matches(pattern, source) => {
                 Some(self.text.split_once('/')?.1.replace(['*', '?'], "x"))
             }
-            // Exposed names begin with what the source is called.
             Form::Name(_) => {
-                let rest = self.text.strip_prefix(source.group())?.trim_start_matches('_');
-                (!rest.is_empty()).then(|| rest.replace(['*', '?'], "x"))
+                let prefix = prefix_of(source, names);
+                let (head, rest) = self.text.split_at_checked(prefix.len())?;
+                (head.eq_ignore_ascii_case(&prefix) && !rest.is_empty()).then(|| rest.replace(['*', '?'], "x"))
             }
             _ => None,
         }
@@ -175,9 +178,12 @@ impl Form {
     fn holds_of_labels(&self, tool: &Tool, exposed: &str, risks: Option<&Risks>, side: Side) -> bool {
         let labels = tool.labels();
         match self {
-            Self::Tag(tag) => labels.tags.iter().any(|own| own == tag),
-            Self::Category(name) => labels.category.as_deref() == Some(name),
-            Self::Namespace(name) => labels.namespace() == name,
+            Self::Tag(tag) => labels.tags.iter().any(|own| same(own, tag)),
+            Self::Category(CategoryId::Plain(name)) => {
+                labels.category.as_deref().is_some_and(|own| same(own, name.as_str()))
+            }
+            Self::Category(id @ CategoryId::Connector(_)) => of_itself(tool).contains(id),
+            Self::Namespace(name) => same(labels.namespace(), name),
             Self::Risk(level) => {
                 let found = match risks {
                     Some(risks) => classify(tool, exposed, &risks.rules, &risks.groups),
@@ -219,8 +225,8 @@ impl FromStr for Selector {
     /// `connector:NAME[:ACCOUNT]`, `static:GROUP`, …), a source and a tool (`mcp:SERVER/tool`, the tool exact or a
     /// glob), or an exact name or glob. Where a list takes away, names are held against exposed names and own names;
     /// where it lets through, against exposed names only ([`Selector::grants`]). `risk:LEVEL` names what is of that level
-    /// or worse where a list takes away, of that level or better where it lets through. The case of ASCII letters of names does
-    /// not count; a bare name may also be a plugin's id, another host's name for a built-in tool (`Bash`) or an alias.
+    /// or worse where a list takes away, of that level or better where it lets through. The case of letters does not count in
+    /// names, labels and groups; in sources, which are keys, it does. A bare name may also be a plugin's id, another host's name for a built-in tool (`Bash`) or an alias.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let trimmed = text.trim();
         let fail = |problem: &str| SelectorError { text: shorten(text), problem: problem.to_owned() };
@@ -230,18 +236,27 @@ impl FromStr for Selector {
         if trimmed.len() > 512 {
             return Err(fail("it is longer than 512 bytes"));
         }
+        // What names tools must be what a person reads in it.
+        visible(trimmed).map_err(|bad| fail(&bad.to_string()))?;
+        let kinds = ["group", "tag", "category", "namespace", "risk"];
         let form = match trimmed {
             "*" => Form::All,
-            "readonly" => Form::ReadOnly,
-            _ => match trimmed.split_once(':') {
+            _ if trimmed.eq_ignore_ascii_case("readonly") => Form::ReadOnly,
+            _ => match trimmed.split_once(':').map(|(kind, rest)| {
+                (kinds.into_iter().find(|known| known.eq_ignore_ascii_case(kind)).unwrap_or(kind), rest)
+            }) {
                 Some((kind @ ("group" | "tag" | "category" | "namespace"), "")) => {
                     return Err(fail(&format!("write the name after '{kind}:'")));
                 }
                 Some(("group", name)) => Form::Group(name.to_owned()),
                 Some(("tag", name)) => Form::Tag(name.to_owned()),
-                Some(("category", name)) => Form::Category(name.to_owned()),
+                Some(("category", name)) => {
+                    Form::Category(name.parse().map_err(|bad: BadCategoryId| fail(&bad.to_string()))?)
+                }
                 Some(("namespace", name)) => Form::Namespace(name.to_owned()),
-                Some(("risk", word)) => Form::Risk(word.parse().map_err(|error: WordError| fail(&error.to_string()))?),
+                Some(("risk", word)) => {
+                    Form::Risk(word.to_ascii_lowercase().parse().map_err(|error: WordError| fail(&error.to_string()))?)
+                }
                 Some(("connector", rest)) if !rest.contains('/') && !rest.is_empty() => match rest.split_once(':') {
                     None => Form::Connector(rest.to_owned(), None),
                     Some((name, account)) => Form::Connector(name.to_owned(), Some(account.to_owned())),

@@ -174,8 +174,8 @@ impl<'a> Shortlist<'a> {
                 None => ranked.push(item),
             }
         }
-        // Stable, so names decide between equals.
-        ranked.sort_by_key(|item| {
+        // Stable, so names decide between equals. Each key is made once.
+        ranked.sort_by_cached_key(|item| {
             (
                 Reverse(item.keep),
                 self.rank(item.position),

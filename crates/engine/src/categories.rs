@@ -15,8 +15,10 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use toolcrib_core::{
     Scope, Tool, ToolId,
-    categories::{Book, Category, CategoryId, Loaded, digest, with_everything, with_loaded},
+    categories::{Book, Category, CategoryId, Loaded, TOOL_CATALOG_UNLOAD, digest, with_everything, with_loaded},
+    labels::word::shown,
     name::exposed_name,
+    selector::Groups,
 };
 
 pub(crate) use self::loads::Loads;
@@ -24,7 +26,7 @@ pub use self::{
     on_load::publish_on_load,
     resolve::{Owner, Resolution},
     state::{LoadState, RestoreReport, Skipped, VERSION},
-    tools::{CATALOG_TOOLS, TOOL_CATALOG_LOAD, TOOL_CATALOG_SEARCH, TOOL_CATALOG_UNLOAD, catalog_toolbox},
+    tools::catalog_toolbox,
 };
 use crate::{
     call::CallRequest,
@@ -56,7 +58,7 @@ pub struct LoadedNow {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
     /// Categories are not configured.
-    #[error("there are no categories here; find tools with tool_search")]
+    #[error("there are no categories here: all tools are there without loading")]
     Off,
     /// Not there, or not for this scope: both look alike (oneringai case 63).
     #[error("'{name}' is not available{}", one_of(.known))]
@@ -66,11 +68,19 @@ pub enum LoadError {
         /// Categories that are available, at most ten.
         known: Vec<String>,
     },
+    /// Several tools have the name.
+    #[error("'{name}' is the name of several tools: {}; give one of these", .tools.join(", "))]
+    Ambiguous {
+        /// What was asked for.
+        name: String,
+        /// Exposed names of the tools, at most ten.
+        tools: Vec<String>,
+    },
     /// The category has no tools for this scope.
     #[error("the category '{0}' has no tools at the moment, so nothing was loaded")]
     NoTools(CategoryId),
     /// As many are loaded as may be.
-    #[error("{limit} are loaded, and no more may be: {}; unload one with tool_catalog_unload first", .loaded.join(", "))]
+    #[error("{limit} are loaded, and no more may be: {}; unload one with {TOOL_CATALOG_UNLOAD} first", .loaded.join(", "))]
     Limit {
         /// The limit.
         limit: usize,
@@ -206,6 +216,12 @@ impl Categories<'_> {
         digest(&categories, budget, counter)
     }
 
+    /// Tokens of [`Self::digest`]; 0 where there is none.
+    pub fn digest_cost(&self) -> usize {
+        let Some(text) = self.digest() else { return 0 };
+        self.engine.settings().assemble.listing.counter.text(&text)
+    }
+
     /// Loads a category: from the next view on its tools are shown with their definitions.
     pub fn load(&self, id: &CategoryId) -> Result<LoadedNow, LoadError> {
         let book = self.book()?;
@@ -222,11 +238,13 @@ impl Categories<'_> {
         Ok(LoadedNow { item, tools: overview.names(&found.category), already })
     }
 
-    /// Loads one tool, by its exposed name or identity. It must be in a category, else it is there without loading.
+    /// Loads one tool, by its exposed name, its identity, or another name that means only it ([`Called`]). It must be in a
+    /// category, else it is there without loading.
     pub fn load_tool(&self, name: &str) -> Result<LoadedNow, LoadError> {
         let book = self.book()?;
         let overview = self.overview()?;
-        let Some(position) = overview.tool(name) else { return Err(overview.not_available(name)) };
+        let groups = &self.engine.settings().assemble.policy.groups;
+        let Some(position) = overview.tool(name, groups)? else { return Err(overview.not_available(name)) };
         let id = overview.view.set.tools()[position].id().clone();
         let item = Item::Tool(id);
         let already = self.engine.loads().load(&self.conversation(), item.clone(), &book)?;
@@ -235,6 +253,13 @@ impl Categories<'_> {
         }
         let tools = vec![overview.view.set.name_map().name(position).to_owned()];
         Ok(LoadedNow { item, tools, already })
+    }
+
+    /// The tool of some category that a name means, as [`Self::load_tool`] reads it.
+    pub fn tool(&self, name: &str) -> Result<Option<ToolId>, LoadError> {
+        let overview = self.overview()?;
+        let position = overview.tool(name, &self.engine.settings().assemble.policy.groups)?;
+        Ok(position.map(|position| overview.view.set.tools()[position].id().clone()))
     }
 
     /// Unloads something. Gives the exposed names of the tools that are not loaded any more: those that something else keeps
@@ -318,20 +343,24 @@ impl Overview {
         category.tools.iter().map(|&position| self.view.set.name_map().name(position).to_owned()).collect()
     }
 
-    /// The tool of some category with this exposed name or identity.
-    fn tool(&self, name: &str) -> Option<usize> {
-        let set = &self.view.set;
-        let position = set.name_map().position(name.trim()).or_else(|| {
-            let id: ToolId = name.trim().parse().ok()?;
-            set.tools().iter().position(|tool| *tool.id() == id)
-        })?;
-        self.categories.iter().any(|standing| standing.category.tools.contains(&position)).then_some(position)
+    /// The tool of some category that a name means.
+    fn tool(&self, name: &str, groups: &Groups) -> Result<Option<usize>, LoadError> {
+        let mut found = self.view.set.called(name, groups);
+        found.retain(|at| self.categories.iter().any(|standing| standing.category.tools.contains(at)));
+        match found[..] {
+            [] => Ok(None),
+            [one] => Ok(Some(one)),
+            _ => {
+                let map = self.view.set.name_map();
+                let tools = found.iter().map(|at| map.name(*at).to_owned()).take(10).collect();
+                Err(LoadError::Ambiguous { name: shown(name), tools })
+            }
+        }
     }
 
     fn not_available(&self, name: &str) -> LoadError {
         let known = self.categories.iter().filter(|standing| !standing.category.tools.is_empty());
         let known = known.map(|standing| standing.category.id.to_string()).take(10).collect();
-        let name = toolcrib_core::disclosure::clip(&toolcrib_core::disclosure::clean(name), 80);
-        LoadError::NotAvailable { name, known }
+        LoadError::NotAvailable { name: shown(name), known }
     }
 }

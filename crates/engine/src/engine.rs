@@ -20,7 +20,8 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use toolcrib_core::{
-    ContentHash, Scope, Tool, ToolResult,
+    ContentHash, Scope, SourceState, Tool, ToolResult,
+    breaker::BreakerState,
     bridge::BridgeError,
     explain::{Explanation, explain},
     permission::{Effect, Risk},
@@ -32,7 +33,7 @@ pub use builder::EngineBuilder;
 pub(crate) use in_force::InForce;
 
 use crate::{
-    admit::Admission,
+    admit::{Admission, BreakerReport, Guarded},
     approval::{Approvals, Asked, Asker},
     call::{self, CallReply, CallReport, CallRequest},
     categories::Loads,
@@ -68,6 +69,9 @@ pub struct Judgement {
     pub risk: Risk,
     /// What the tool does.
     pub effect: Effect,
+    /// What keeps every call of it from running at the moment, whatever is decided: its source, its circuit, or something
+    /// else that the scope cannot do without.
+    pub hindrance: Option<String>,
 }
 
 /// Gathers, selects, shows and runs tools. See [`Engine::view`] and [`Engine::call`].
@@ -220,16 +224,19 @@ impl Engine {
     }
 
     /// What would be decided about a call of this tool with these arguments, and what each policy says of it in the order
-    /// in which they are asked. `None` when the scope sees no such tool. For diagnosis: nothing is counted, asked or run.
+    /// in which they are asked. `None` when no call of the scope's can reach the tool. For diagnosis: nothing is counted, asked
+    /// or run.
     pub async fn judge(
         &self,
         scope: &Scope,
         identity: &Identity,
-        exposed: &str,
+        explained: &Explanation,
         arguments: &Value,
     ) -> Result<Option<Judgement>, SelectError> {
         let view = self.inspect(scope)?;
-        let Some(tool) = view.set.tool(exposed) else { return Ok(None) };
+        let exposed = explained.name.as_str();
+        // Another tool may have the name that this one would have.
+        let Some(tool) = view.set.tool(exposed).filter(|_| explained.fate.is_reachable()) else { return Ok(None) };
         let mut raw = serde_json::value::to_raw_value(arguments).unwrap_or_default();
         // Of several that it stands for, the one that the arguments name, with the arguments that it would get; else the
         // first.
@@ -263,7 +270,29 @@ impl Engine {
             opinions: in_force.chain.explain(&question).await,
             risk: assessment.risk,
             effect: assessment.effect,
+            hindrance: self.hindrance(&view, explained),
         }))
+    }
+
+    fn hindrance(&self, view: &View, explained: &Explanation) -> Option<String> {
+        if let Some(incomplete) = view.set.incomplete.as_ref().filter(|incomplete| incomplete.withholds()) {
+            return Some(format!("nothing is served here, because {}", incomplete.told()));
+        }
+        let source = &explained.id.source;
+        match &explained.source {
+            SourceState::Ready => {}
+            SourceState::Starting => return Some(format!("{source} is still starting")),
+            SourceState::Down { reason } => return Some(format!("{source} is down ({reason})")),
+            SourceState::Disabled => return Some(format!("{source} is there to be looked at, not to be called")),
+        }
+        let stands_before = |guarded: &Guarded| match guarded {
+            Guarded::Source(of) => of == source,
+            Guarded::Tool(id) => *id == explained.id,
+        };
+        let mut circuits = self.admission().breakers().into_iter();
+        let open =
+            |report: &BreakerReport| report.snapshot.state == BreakerState::Open && stands_before(&report.key.guarded);
+        circuits.find(open).map(|report| format!("the circuit of {} is open after too many faults", report.key))
     }
 
     /// What `tool_search` answers, as a value. `arguments` as the bridge tool takes them.

@@ -68,6 +68,16 @@ impl Default for HubLimits {
     }
 }
 
+impl HubLimits {
+    /// Whether a schema can be used; if not, why not.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check_schema(&self, schema: &Value) -> Result<(), String> {
+        schema::check(schema, &self.schema).map_err(|problem| problem.to_string())
+    }
+}
+
 /// Collects sources into one catalog. Cheap to clone.
 #[derive(Clone)]
 pub struct Hub {
@@ -133,8 +143,10 @@ impl Hub {
     /// Adds a source in state [`SourceState::Starting`]. One of the same identity is replaced; its tools stay listed, as
     /// stale, until the new one publishes, so that readers see no gap.
     pub fn register(&self, source: Source, options: SourceOptions, backend: Arc<dyn Backend>) -> Publisher {
+        let _before;
         let mut registry = self.inner.registry.lock();
-        let publisher = self.enter(&mut registry, source.clone(), options, backend);
+        let publisher;
+        (publisher, _before) = self.enter(&mut registry, source.clone(), options, backend);
         let options = registry.sources.get(&source).map(|registered| registered.options.clone()).unwrap_or_default();
         let said = registry.said(&source);
         let entry = match self.inner.catalog.load().sources().get(&source) {
@@ -159,12 +171,14 @@ impl Hub {
         state: SourceState,
         items: Vec<Value>,
     ) -> Publisher {
-        let mut entry = build_entry(&source, &options, None, &self.inner.limits, state, items, None, false);
+        let mut entry = build_entry(&source, &options, &self.inner.limits, state, items, None, false);
+        let _before;
         let mut registry = self.inner.registry.lock();
         if let Some(said) = registry.said(&source) {
             entry = restate(&entry, &options, Some(&said));
         }
-        let publisher = self.enter(&mut registry, source.clone(), options, backend);
+        let publisher;
+        (publisher, _before) = self.enter(&mut registry, source.clone(), options, backend);
         self.inner.swap(source, Some(Arc::new(entry)));
         publisher
     }
@@ -179,8 +193,10 @@ impl Hub {
     ) -> ScopedPublisher {
         let scoped = Scoped::new(source.clone(), factory, Arc::downgrade(&self.inner));
         let entry = SourceEntry::new(SourceState::Ready, Vec::new(), Vec::new()).with_summary(summary(&options));
+        // What was there before is a program's own: it goes when the lock is free.
+        let _before;
         let mut registry = self.inner.registry.lock();
-        self.enter(&mut registry, source.clone(), options, Arc::new(ByScope(scoped.clone())));
+        (_, _before) = self.enter(&mut registry, source.clone(), options, Arc::new(ByScope(scoped.clone())));
         if let Some(registered) = registry.sources.get_mut(&source) {
             registered.scoped = Some(scoped.clone());
         }
@@ -189,20 +205,21 @@ impl Hub {
         ScopedPublisher { scoped }
     }
 
+    /// Also gives what was registered before, to be dropped without the lock.
     fn enter(
         &self,
         registry: &mut Registry,
         source: Source,
         options: SourceOptions,
         backend: Arc<dyn Backend>,
-    ) -> Publisher {
+    ) -> (Publisher, Option<Registered>) {
         let epoch = self.inner.catalog.load().generation() + 1;
         let registered = Registered { backend, options: Arc::new(options), epoch, feed: None, scoped: None };
         let before = registry.sources.insert(source.clone(), registered);
-        if before.is_some_and(|before| before.scoped.is_some()) {
+        if before.as_ref().is_some_and(|before| before.scoped.is_some()) {
             self.inner.list_scoped(registry);
         }
-        Publisher { hub: Arc::downgrade(&self.inner), source, epoch }
+        (Publisher { hub: Arc::downgrade(&self.inner), source, epoch }, before)
     }
 
     /// Changes what is said locally about a source that goes on running.
@@ -223,8 +240,11 @@ impl Hub {
 
     /// Removes a source and its tools.
     pub fn remove(&self, source: &Source) {
+        // Dropped when the lock is free: it is a program's own.
+        let removed;
         let mut registry = self.inner.registry.lock();
-        if registry.sources.remove(source).is_some() {
+        removed = registry.sources.remove(source);
+        if removed.is_some() {
             self.inner.list_scoped(&registry);
             self.inner.swap(source.clone(), None);
         }
@@ -285,7 +305,10 @@ impl Publisher {
         };
         // The slow part runs without the lock.
         let source = &self.source;
-        let mut entry = build_entry(source, &options, said.as_ref(), &hub.limits, state, items, instructions, stale);
+        let mut entry = build_entry(source, &options, &hub.limits, state, items, instructions, stale);
+        if said.is_some() {
+            entry = restate(&entry, &options, said.as_ref());
+        }
         let registry = hub.registry.lock();
         if let Some(registered) = registry.sources.get(source).filter(|registered| registered.epoch == self.epoch) {
             // What is said of the tools may have changed meanwhile.
@@ -322,20 +345,19 @@ impl Publisher {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "what makes an entry, asked for in two places")]
+/// Without what is said of the tools by hand.
 fn build_entry(
     source: &Source,
     options: &SourceOptions,
-    said: Option<&Said>,
     limits: &HubLimits,
     state: SourceState,
     items: Vec<Value>,
     instructions: Option<String>,
     stale: bool,
 ) -> SourceEntry {
-    let check = |value: &Value| schema::check(value, &limits.schema).map_err(|problem| problem.to_string());
+    let check = |value: &Value| limits.check_schema(value);
     let (tools, quarantined) = ingest(source, items, &limits.ingest, limits.tools_per_source, &check);
-    let tools = tools.into_iter().map(|tool| marked(&Arc::new(tool), options, said)).collect();
+    let tools = tools.into_iter().map(|tool| marked(&Arc::new(tool), options, None)).collect();
     let mut entry = SourceEntry::new(state, tools, quarantined).with_summary(summary(options));
     entry.instructions = instructions.map(|text| text.chars().take(8_000).collect::<String>().into());
     entry.stale = stale;

@@ -43,7 +43,7 @@ use crate::{
     view::ViewCache,
 };
 
-pub use adjustment::{Adjustment, BadLabel, MAX_CONDITIONS, MAX_TAGS, MAX_WORD, Permission, When};
+pub use adjustment::{Adjustment, BadLabel, MAX_CONDITIONS, MAX_TAGS, MAX_WORD, When};
 pub use entry::{Compact, Entry, Filter};
 pub use error::ManagerError;
 pub use event::{EVENTS, Event};
@@ -131,7 +131,8 @@ impl Manager {
     /// Takes all registrations back, waits for their calls at most this long and cuts off the rest; whether there was
     /// none to cut off. Using the manager afterwards is an error; shutting it down again is not (case 39).
     pub async fn shutdown(&self, grace: Duration) -> bool {
-        self.inner.table.write().close();
+        let all = self.inner.table.write().close();
+        drop(all);
         self.inner.hub.detach(self.inner.feed);
         self.inner.running.close();
         let drained = tokio::time::timeout(grace, self.inner.running.wait()).await.is_ok();
@@ -177,7 +178,7 @@ impl Manager {
 /// Tools of a manager that is gone could not be called.
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.table.get_mut().close();
+        drop(self.table.get_mut().close());
         self.hub.detach(self.feed);
     }
 }

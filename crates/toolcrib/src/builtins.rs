@@ -14,11 +14,14 @@ use toolcrib_connect::{
     net::{EgressPolicy, HostRule},
     stores::{self, StoreSettings},
 };
-use toolcrib_core::{Labels, Scope, Source, SourceState, Tool, ToolResult, bridge::BRIDGE_NAMES, schema::Violation};
+use toolcrib_core::{
+    Labels, Scope, Source, SourceState, Tool, ToolResult, bridge::BRIDGE_NAMES, categories::is_catalog_tool,
+    schema::Violation,
+};
 use toolcrib_engine::{
     Backend, BoxFuture, Engine, Hub, Invocation, InvokeError, SourceOptions,
     authoring::Toolbox,
-    categories::{CATALOG_TOOLS, catalog_toolbox},
+    categories::catalog_toolbox,
     pending::{USER_INPUT_TOOL, UserInput},
     results::{self, ResultReader},
     store_tools::{Quota, Router, STORE_TOOLS},
@@ -150,7 +153,7 @@ impl Backend for Builtin {
         if STORE_TOOLS.contains(&invocation.tool.name()) {
             return self.router.invoke(invocation);
         }
-        if CATALOG_TOOLS.contains(&invocation.tool.name()) {
+        if is_catalog_tool(invocation.tool) {
             return self.catalog.invoke(invocation);
         }
         self.builtins.invoke(invocation)

@@ -103,14 +103,7 @@ impl EngineService {
 
 impl ToolService for EngineService {
     fn list(&self, caller: &Caller) -> ToolList {
-        match self.engine.view(&self.scope_now(caller)) {
-            Ok(view) => ToolList { tools: view.rendered().clone(), hash: view.set.shown_hash.to_string() },
-            Err(error) => {
-                // Nothing is the only safe answer to a scope that cannot be judged; calls say why.
-                tracing::warn!(error = %error.for_operators(), "a caller's scope cannot be served");
-                ToolList { tools: Arc::from([]), hash: error.to_string() }
-            }
-        }
+        ToolList::of(&self.engine, &self.scope_now(caller))
     }
 
     fn call<'a>(&'a self, caller: &'a Caller, call: ToolCall) -> BoxFuture<'a, Result<server::Answer, RpcError>> {
@@ -154,11 +147,7 @@ impl ToolService for EngineService {
                     question: asker::question(&request),
                     state: self.seal.close(&request.id, user.as_deref()),
                 }),
-                CallReply::Protocol { code, message, data } => Err(RpcError {
-                    code,
-                    message,
-                    data: data.and_then(|data| serde_json::value::to_raw_value(&data).ok()),
-                }),
+                CallReply::Protocol { code, message, data } => Err(RpcError::of(code, message, data.as_ref())),
             }
         })
     }

@@ -43,6 +43,7 @@ pub(crate) fn engine(
     findings: &mut Vec<Diagnostic>,
 ) -> anyhow::Result<EngineSettings> {
     let config = &loaded.config;
+    labels::check(loaded)?;
     let groups = policy::groups(loaded)?;
     let mut permissions = permissions::permissions(loaded, default_trust, groups.clone())?;
     let groups = groups.with_risks(permissions.risks.clone());

@@ -16,6 +16,7 @@ use tokio::sync::Mutex;
 use toolcrib_config::{Config, Diagnostic, Loaded, Override, Process, Surroundings, changes, discover};
 use toolcrib_core::{
     Scope, Source, SourceState, ToolId,
+    categories::is_catalog_tool,
     select::{FindingKind, Told},
     tokens::TokenCache,
 };
@@ -244,8 +245,9 @@ impl World {
             let starting = world.starting();
             // What else is required must be there as well.
             let view = world.inspect().ok().filter(|view| view.set.incomplete.is_none());
-            let source = view.and_then(|view| view.set.tool(name).map(|tool| tool.source().clone()));
-            starting.is_empty() || source.is_some_and(|source| !starting.contains(&source))
+            // What looks through the catalog needs all of it.
+            let tool = view.and_then(|view| view.set.tool(name).cloned()).filter(|tool| !is_catalog_tool(tool));
+            starting.is_empty() || tool.is_some_and(|tool| !starting.contains(tool.source()))
         })
         .await;
     }

@@ -39,6 +39,7 @@ impl Rule {
             Self::Default if guards_the_door(key) => {
                 "there is no such key, and until this is mended HTTP is not served"
             }
+            Self::Default if decides_what_is_offered(key) => "until this is mended no tool is shown",
             Self::Default => "the default is used",
             Self::AllowNothing => "until this is mended no tool is shown",
             Self::TrustNothing => "until this is mended every call needs an allow rule or an approval",
@@ -92,6 +93,13 @@ impl Rule {
 pub(super) fn guards_the_door(key: &str) -> bool {
     ["gateway.keys", "gateway.named_keys", "gateway.operator_keys"].iter().any(|keys| key.starts_with(keys))
         || key == "gateway"
+}
+
+/// Whether a bad value there leaves open which tools categories take away.
+pub(super) fn decides_what_is_offered(key: &str) -> bool {
+    let Some(rest) = key.strip_prefix("categories") else { return false };
+    let key = rest.trim_start_matches('.').split(['.', '[']).next().unwrap_or_default();
+    ["", "enabled", "unloaded", "only", "except", "connectors", "category"].contains(&key)
 }
 
 /// Turns trees into types, keeping what it finds.

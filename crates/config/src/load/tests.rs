@@ -140,6 +140,31 @@ fn a_broken_restriction_fails_closed() {
     assert_eq!(loaded.config.policy.allow, Some(vec![]), "nothing is shown until it is mended");
 }
 
+/// What categories take away is not guessed either; how many may be loaded is.
+#[test]
+fn broken_categories_fail_closed() {
+    for text in [
+        "[categories]\nexcept = 'web'",
+        "[categories]\nexcept = [1]",
+        "[categories]\nonly = 'web'",
+        "[categories]\nconnectors = 'crm'",
+        "[categories]\nenabled = 'yes'",
+        "[categories]\nunloaded = 'gone'",
+        "[categories]\ncategory = ['web']",
+        "[categories.category.web]\ntools = 'x'",
+        "categories = ['web']",
+    ] {
+        let loaded = finds(text, Severity::Error, "categories");
+        assert_eq!(loaded.config.policy.allow, Some(vec![]), "{text}");
+        assert!(loaded.diagnostics.iter().any(|one| one.to_string().contains("no tool is shown")), "{text}");
+    }
+    for harmless in ["[categories]\npinned = 'web'", "[categories]\nmax_loaded = 'x'", "[categories]\nexcept = ['web']"]
+    {
+        let loaded = load_files(&[("toolcrib.toml", harmless)], &[]);
+        assert_eq!(loaded.config.policy.allow, None, "{harmless}");
+    }
+}
+
 #[test]
 fn a_bare_word_or_boolean_stands_for_the_disclosure_section() {
     for (text, want) in [("disclosure = false", Value::from(false)), ("disclosure = 'off'", Value::from("off"))] {

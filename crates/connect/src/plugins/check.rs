@@ -8,7 +8,7 @@ use tokio::{
     sync::mpsc,
     time::{Instant, timeout},
 };
-use toolcrib_core::{Source, ingest::ingest, schema};
+use toolcrib_core::{Source, ingest::ingest};
 use toolcrib_engine::HubLimits;
 
 use super::{
@@ -178,7 +178,7 @@ fn compare(manifest: &Manifest, items: &[Value]) -> Vec<String> {
         }
     }
     let limits = HubLimits::default();
-    let sound = |value: &Value| schema::check(value, &limits.schema).map_err(|problem| problem.to_string());
+    let sound = |value: &Value| limits.check_schema(value);
     let source = Source::Plugin(manifest.id.clone());
     let (_, refused) = ingest(&source, offer.definitions, &limits.ingest, limits.tools_per_source, &sound);
     problems.extend(

@@ -4,14 +4,17 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::labels::word::{BadWord, Word, visible};
+
 /// What comes before a connector's name in the id of its category.
 const CONNECTOR: &str = "connector:";
 
-/// A category's id. Written `NAME`, or `connector:NAME[:ACCOUNT]` (oneringai §2.4).
+/// A category's id. Written `NAME`, or `connector:NAME[:ACCOUNT]` (oneringai §2.4). The case of a name's letters does not count;
+/// connectors and accounts are told apart to the letter, as sources are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CategoryId {
     /// Any name that does not begin with `connector:`.
-    Plain(String),
+    Plain(Word),
     /// The tools of a connector.
     Connector(Connector),
 }
@@ -26,7 +29,7 @@ pub struct Connector {
 }
 
 /// A text that is no category's id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadCategoryId {
     /// Nothing, or only blanks (oneringai case 47).
     #[error("a category has a name that is not blank")]
@@ -35,8 +38,8 @@ pub enum BadCategoryId {
     #[error("'connector:' is followed by the connector's name, as in connector:github or connector:github:work")]
     NoConnector,
     /// A character that does not show.
-    #[error("a category's name has no control characters")]
-    Control,
+    #[error("the name of a category cannot be used: {0}")]
+    Hidden(BadWord),
 }
 
 impl FromStr for CategoryId {
@@ -49,11 +52,9 @@ impl FromStr for CategoryId {
         if text.is_empty() {
             return Err(BadCategoryId::Blank);
         }
-        if text.chars().any(char::is_control) {
-            return Err(BadCategoryId::Control);
-        }
+        visible(text).map_err(BadCategoryId::Hidden)?;
         match text.strip_prefix(CONNECTOR) {
-            None => Ok(Self::Plain(text.to_owned())),
+            None => Ok(Self::Plain(text.into())),
             Some(connector) => connector.parse().map(Self::Connector),
         }
     }
@@ -90,7 +91,7 @@ impl fmt::Display for Connector {
 impl fmt::Display for CategoryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Plain(name) => f.write_str(name),
+            Self::Plain(name) => name.fmt(f),
             Self::Connector(connector) => write!(f, "{CONNECTOR}{connector}"),
         }
     }
@@ -112,7 +113,8 @@ impl CategoryId {
     /// The name that people read where none is given: words with capitals, and a connector's account in brackets.
     pub fn display_name(&self) -> String {
         match self {
-            Self::Plain(name) | Self::Connector(Connector { name, account: None }) => display_name(name),
+            Self::Plain(name) => display_name(name.as_str()),
+            Self::Connector(Connector { name, account: None }) => display_name(name),
             Self::Connector(Connector { name, account: Some(account) }) => {
                 format!("{} ({account})", display_name(name))
             }
@@ -133,7 +135,7 @@ pub fn display_name(name: &str) -> String {
 /// What categories of common names are for, where nobody says.
 pub(super) fn well_known(id: &CategoryId) -> Option<&'static str> {
     let CategoryId::Plain(name) = id else { return None };
-    Some(match name.as_str() {
+    Some(match &*crate::labels::word::folded(name.as_str()) {
         "filesystem" => "Reading, writing, finding and listing files.",
         "shell" => "Running commands on this machine.",
         "web" => "Fetching pages and searching the web.",

@@ -8,6 +8,7 @@ use crate::{
     assemble::{AssembleSettings, Standing, assemble},
     explain::explain,
     ingest::{IngestLimits, ingest},
+    labels::word::BadWord,
     select::Policy,
 };
 
@@ -28,8 +29,8 @@ fn ids_of_categories() {
             (Ok(CategoryId::Connector(connector)), Ok((name, account))) => {
                 assert_eq!((connector.name.as_str(), connector.account.as_deref()), (name, account));
             }
-            (Ok(CategoryId::Plain(name)), Ok((plain, None))) => assert_eq!(name, plain),
-            (Err(bad), Err(expected)) => assert_eq!(*bad, expected),
+            (Ok(CategoryId::Plain(name)), Ok((plain, None))) => assert_eq!(name.as_str(), plain),
+            (Err(bad), Err(expected)) => assert_eq!(bad, &expected),
             (read, expected) => panic!("{text:?}: {read:?}, not {expected:?}"),
         }
         // The text form leads back.
@@ -40,7 +41,10 @@ fn ids_of_categories() {
     // Case 47.
     check("", Err(BadCategoryId::Blank));
     check("  \t", Err(BadCategoryId::Blank));
-    check("a\u{7}b", Err(BadCategoryId::Control));
+    for hidden in ['\u{7}', '\u{200b}', '\u{202e}'] {
+        check(&format!("a{hidden}b"), Err(BadCategoryId::Hidden(BadWord::Invisible(hidden))));
+        check(&format!("connector:a{hidden}b"), Err(BadCategoryId::Hidden(BadWord::Invisible(hidden))));
+    }
     // Case 52.
     check("connector:microsoft:work", Ok(("microsoft", Some("work"))));
     check("connector:google:user@example.com", Ok(("google", Some("user@example.com"))));
@@ -226,7 +230,7 @@ fn what_is_not_there_is_explained() {
     assert_eq!(
         sentence("fetch"),
         "mcp:s/fetch is hidden by the category stage (its category \"web\" is not loaded, toolcrib.toml); to change that, \
-         call tool_catalog_load with {\"category\": \"web\"}, or add it to categories.pinned."
+         a conversation calls tool_catalog_load with {\"category\": \"web\"}, or the configuration adds it to categories.pinned."
     );
     assert_eq!(
         sentence("run"),

@@ -264,7 +264,8 @@ impl<'s> Build<'s> {
                 name: set.name_map().name(position),
                 tokens: if self.has.contains(&position) { 0 } else { set.tokens_of(position) },
                 priority: set.tools()[position].labels().priority,
-                conditions: &set.tools()[position].labels().conditions,
+                // Of a situation a turn says nothing.
+                conditions: &[],
                 keep: false,
             })
             .collect();

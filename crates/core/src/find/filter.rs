@@ -3,6 +3,8 @@
 use crate::{
     Source,
     bridge::{Card, Directory},
+    categories::CategoryId,
+    labels::word::same,
 };
 
 /// Most tools that are told as left out.
@@ -13,7 +15,7 @@ const MAX_LEFT_OUT: usize = 5;
 pub struct Filter {
     /// Where tools come from: a source (`mcp:github`), a kind (`mcp`, `builtin`, …) or a label.
     pub source: Option<String>,
-    /// The category or a tag of tools, in whatever case.
+    /// A category or a tag of tools.
     pub category: Option<String>,
     /// Only tools that say that they change nothing.
     pub readonly: bool,
@@ -29,16 +31,15 @@ pub struct LeftOut {
 }
 
 impl Filter {
-    /// Whether the tool passes; if not, why not.
-    pub(super) fn takes(&self, card: &Card<'_>) -> Result<(), &'static str> {
-        if self.source.as_deref().is_some_and(|wanted| !comes_from(card, wanted)) {
+    /// Whether the tool at an index passes; if not, why not.
+    pub(super) fn takes<D: Directory + ?Sized>(&self, directory: &D, index: usize) -> Result<(), &'static str> {
+        let card = directory.card(index);
+        if self.source.as_deref().is_some_and(|wanted| !comes_from(&card, wanted)) {
             return Err("it comes from another source");
         }
         let tagged = |wanted: &str| {
-            let is = |own: &str| own.to_lowercase() == wanted.to_lowercase();
-            card.tool.is_some_and(|tool| {
-                tool.labels().category.as_deref().is_some_and(is) || tool.tags().iter().any(|tag| is(tag))
-            })
+            wanted.parse().is_ok_and(|wanted: CategoryId| directory.is_in(index, &wanted))
+                || card.tool.is_some_and(|tool| tool.tags().iter().any(|tag| same(tag, wanted)))
         };
         if self.category.as_deref().is_some_and(|wanted| !tagged(wanted)) {
             return Err("it is in another category");
@@ -63,9 +64,9 @@ impl Filter {
             return Vec::new();
         }
         let elsewhere = Self { readonly: false, ..self.clone() };
-        let candidates = indices.into_iter().filter(|index| elsewhere.takes(&directory.card(*index)).is_ok());
+        let candidates = indices.into_iter().filter(|index| elsewhere.takes(directory, *index).is_ok());
         let left_out = candidates.filter_map(|index| {
-            let why = self.takes(&directory.card(index)).err()?;
+            let why = self.takes(directory, index).err()?;
             Some(LeftOut { index, why })
         });
         left_out.take(MAX_LEFT_OUT).collect()

@@ -159,7 +159,7 @@ pub struct RuleMatch<'r> {
 impl RuleMatch<'_> {
     /// One line on why, for whoever is asked or refused, models too.
     pub fn reason(&self) -> String {
-        let origin = if self.rule.origin.is_empty() { String::new() } else { format!(" ({})", self.rule.origin) };
+        let origin = crate::select::place(&self.rule.origin);
         let doubt = if self.certain { "" } else { ", which may mean this call: its arguments cannot be told apart" };
         format!("rule \"{}\"{origin}{doubt}", self.rule)
     }

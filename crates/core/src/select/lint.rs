@@ -1,6 +1,7 @@
 //! Looking a policy over: entries that do nothing, lists that leave nothing, grants that give too much, names that are
 //! taken for one another. For people; nothing here decides anything.
 
+mod categories;
 mod entries;
 mod grants;
 mod mentions;

@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     fmt,
     sync::Arc,
 };
@@ -15,8 +15,8 @@ use super::{
     scope::channel_keys,
 };
 use crate::{
-    Catalog, Source,
-    categories::{self, Book},
+    Catalog, Source, Tool,
+    categories::{self, Book, CategoryId},
     selector::{
         Groups, Selector,
         matcher::{Matcher, Side},
@@ -116,6 +116,19 @@ impl Policy {
             categories: None,
             stages: Vec::new(),
         }
+    }
+
+    /// Every category that a tool is in, whether categories are loaded when they are needed or not.
+    pub fn categories_of(&self, tool: &Tool, exposed: &str) -> BTreeSet<CategoryId> {
+        match &self.categories {
+            Some(book) => book.owners(tool, exposed, &self.groups),
+            None => self.groups.categories_of(tool, exposed),
+        }
+    }
+
+    /// Whether tools are in others than they say of themselves.
+    pub(crate) fn categorizes(&self) -> bool {
+        self.categories.is_some() || self.groups.categorize()
     }
 
     /// Adds a stage of the embedding program at the end.

@@ -30,7 +30,7 @@ pub fn may_reach(
     let gates = policy.gates(&empty, scope, false)?;
     let written: Vec<&Selector> = gates.iter().flat_map(super::gate::Gate::selectors).collect();
     let entries = sources.iter().map(|source| {
-        let own = written.iter().filter_map(|selector| selector.example(source));
+        let own = written.iter().filter_map(|selector| selector.example(source, names));
         let tools: BTreeSet<String> = ["\u{1}".to_owned()].into_iter().chain(own).take(MOST).collect();
         let tools = tools.into_iter().map(|name| {
             let definition = json!({"name": name, "inputSchema": {"type": "object"}});

@@ -689,3 +689,26 @@ fn what_a_source_that_is_starting_may_bring_is_not_missing_yet() {
     check(down(), "crm__find", true, "crm__find (unknown)");
     check(SourceState::Ready, "mcp:crm/find", true, "mcp:crm/find (source)");
 }
+
+/// A source without tools yet may be reached by what its tools would be called.
+#[test]
+fn lists_tell_of_sources_whose_tools_nobody_knows() {
+    let reached = |allow: &[&str], source: &str| {
+        let source: Source = source.parse().unwrap();
+        let policy = global(Some(allow), &[]);
+        !may_reach(&[&source], &policy, &NameSettings::default(), &Scope::default()).unwrap().is_empty()
+    };
+    for (allow, source, want) in [
+        ("mcp:crm/find", "mcp:crm", true),
+        ("crm__find", "mcp:crm", true),
+        ("CRM__find*", "mcp:crm", true),
+        ("crm_other__find", "mcp:crm", false),
+        ("find", "mcp:crm", false),
+        // Names of plugins have nothing in front.
+        ("add_note", "plugin:notes", true),
+        ("notes__add", "plugin:notes", true),
+        ("eu__find", "connector:crm:eu", false),
+    ] {
+        assert_eq!(reached(&[allow], source), want, "{allow} and {source}");
+    }
+}

@@ -1,19 +1,27 @@
 //! Named sets of selectors.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{Form, Selector};
-use crate::{ToolId, permission::RiskRule};
+use crate::{
+    Tool, ToolId,
+    categories::{CategoryId, of_itself},
+    labels::word::{folded, same},
+    permission::RiskRule,
+};
 
 /// Named sets of selectors (`group:NAME`): those that toolcrib defines, and those of the configuration. With them, other
 /// names of single tools.
 #[derive(Clone, Debug)]
 pub struct Groups {
+    // By the name in lower case, as aliases are.
     members: BTreeMap<String, Vec<Selector>>,
-    // By the name in lower case.
     aliases: BTreeMap<String, ToolId>,
     risks: Option<Arc<Risks>>,
-    categories: BTreeMap<String, Vec<Selector>>,
+    categories: BTreeMap<CategoryId, Vec<Selector>>,
 }
 
 /// What local rules say of the risk of tools, for `risk:LEVEL`. The groups that these rules refer to know none, so that
@@ -114,13 +122,29 @@ impl Groups {
         self
     }
 
-    /// Tools that `category:NAME` names beside those that are labelled so.
-    pub fn insert_category(&mut self, name: &str, tools: Vec<Selector>) {
-        self.categories.insert(name.to_owned(), tools);
+    /// Tools that are in a category beside those that are labelled so.
+    pub fn insert_category(&mut self, id: CategoryId, tools: Vec<Selector>) {
+        self.categories.insert(id, tools);
     }
 
-    pub(crate) fn category(&self, name: &str) -> &[Selector] {
-        self.categories.get(name).map_or(&[], Vec::as_slice)
+    pub(crate) fn category(&self, id: &CategoryId) -> &[Selector] {
+        self.categories.get(id).map_or(&[], Vec::as_slice)
+    }
+
+    /// Every category that a tool is in: those whose selectors name it, that of its label, its connector's. Selectors, lists
+    /// of tools and the loading of categories all go by this. Selectors are read as in lists that let through: a server cannot
+    /// put its tools where they were not put.
+    pub fn categories_of(&self, tool: &Tool, exposed: &str) -> BTreeSet<CategoryId> {
+        let named = |tools: &[Selector]| tools.iter().any(|selector| selector.grants(tool, exposed, self));
+        let mut all: BTreeSet<CategoryId> =
+            self.categories.iter().filter(|(_, tools)| named(tools)).map(|(id, _)| id.clone()).collect();
+        all.extend(of_itself(tool));
+        all
+    }
+
+    /// Whether any tool can be in a category that it says nothing of itself.
+    pub(crate) fn categorize(&self) -> bool {
+        !self.categories.is_empty()
     }
 
     pub(crate) fn risks(&self) -> Option<&Arc<Risks>> {
@@ -128,8 +152,8 @@ impl Groups {
     }
 
     /// Adds or replaces a group.
-    pub fn insert(&mut self, name: impl Into<String>, members: Vec<Selector>) {
-        self.members.insert(name.into(), members);
+    pub fn insert(&mut self, name: &str, members: Vec<Selector>) {
+        self.members.insert(folded(name), members);
     }
 
     /// Adds another name for a tool, under which selectors and calls may speak of it.
@@ -149,15 +173,15 @@ impl Groups {
 
     /// Whether a group of that name exists.
     pub fn contains(&self, name: &str) -> bool {
-        self.members.contains_key(name)
+        self.members(name).is_some()
     }
 
     /// The members of a group.
     pub fn members(&self, name: &str) -> Option<&[Selector]> {
-        self.members.get(name).map(Vec::as_slice)
+        self.members.get(name).or_else(|| self.members.get(&folded(name))).map(Vec::as_slice)
     }
 
-    /// The names of all groups.
+    /// The names of all groups, in lower case.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.members.keys().map(String::as_str)
     }
@@ -170,11 +194,11 @@ impl Groups {
 
     fn walk(&self, selector: &Selector, path: &mut Vec<String>) -> Result<(), GroupError> {
         let Form::Group(name) = &selector.form else { return Ok(()) };
-        if let Some(at) = path.iter().position(|outer| outer == name) {
+        if let Some(at) = path.iter().position(|outer| same(outer, name)) {
             let circle = path[at..].iter().chain([name]).cloned().collect();
             return Err(GroupError::Cycle { path: circle });
         }
-        let Some(members) = self.members.get(name) else {
+        let Some(members) = self.members(name) else {
             return Err(GroupError::Unknown { name: name.clone(), known: self.names().map(str::to_owned).collect() });
         };
         if path.len() >= MAX_DEPTH {

@@ -82,8 +82,8 @@ impl Matcher {
             Form::ReadOnly => self.readonly = self.readonly.min(index),
             form @ (Form::Tag(_) | Form::Category(_) | Form::Namespace(_) | Form::Risk(_)) => {
                 self.labels.push((index, form.clone()));
-                let Form::Category(name) = form else { return };
-                for member in groups.category(name).iter().filter(|_| depth < MAX_DEPTH) {
+                let Form::Category(id) = form else { return };
+                for member in groups.category(id).iter().filter(|_| depth < MAX_DEPTH) {
                     self.add(index, member, groups, depth + 1);
                 }
             }

@@ -58,6 +58,14 @@ fn every_form_of_the_vocabulary() {
     check("group:unknown", "mcp:x", "read_file", false);
     check("tag:work", "mcp:x", "a", true);
     check("tag:play", "mcp:x", "a", false);
+    // The case of letters does not count, but in what comes from keys.
+    check("TAG:Work", "mcp:x", "a", true);
+    check("ReadOnly", "mcp:github", "get_me", true);
+    check("namespace:Default", "mcp:x", "a", true);
+    check("Risk:High", "builtin", "run_command", true);
+    check("Group:FS", "builtin", "read_file", true);
+    check("GitHub__Get_Me", "mcp:github", "get_me", true);
+    check("mcp:GitHub", "mcp:github", "get_me", false);
     check("static", "static:slack", "post", true);
     check("category:notes", "mcp:x", "a", true);
     check("category:tag", "mcp:x", "a", false);
@@ -73,9 +81,21 @@ fn every_form_of_the_vocabulary() {
 
 #[test]
 fn a_text_that_is_no_selector_is_refused() {
-    for text in
-        ["", "  ", "[", "a{", "risk:", "risk:some", "category:", "namespace:", "tag:", "group:", &"x".repeat(600)]
-    {
+    for text in [
+        "",
+        "  ",
+        "[",
+        "a{",
+        "risk:",
+        "risk:some",
+        "category:",
+        "namespace:",
+        "tag:",
+        "group:",
+        "category:we\u{202e}b",
+        "a\u{200b}b",
+        &"x".repeat(600),
+    ] {
         assert!(text.parse::<Selector>().is_err(), "{text:?}");
     }
 }
@@ -114,11 +134,17 @@ fn local_rules_of_risk_count_and_never_depend_on_themselves() {
 #[test]
 fn a_category_is_its_list_and_its_label() {
     let mut groups = Groups::default();
-    groups.insert_category("web", vec!["mcp:browser/*".parse().unwrap(), "fetch_url".parse().unwrap()]);
-    groups.insert_category("ring", vec!["category:ring".parse().unwrap()]);
+    groups
+        .insert_category("Web".parse().unwrap(), vec!["mcp:browser/*".parse().unwrap(), "fetch_url".parse().unwrap()]);
+    groups.insert_category("ring".parse().unwrap(), vec!["category:ring".parse().unwrap()]);
     for (selector, source, name, want) in [
         ("category:web", "mcp:browser", "open", true),
         ("category:web", "builtin", "fetch_url", true),
+        ("category:WEB", "builtin", "fetch_url", true),
+        ("Category:Notes", "mcp:other", "open", true),
+        ("category:connector:crm:eu", "connector:crm:eu", "find", true),
+        ("category:connector:crm:us", "connector:crm:eu", "find", false),
+        ("category:connector:CRM:eu", "connector:crm:eu", "find", false),
         ("category:web", "mcp:other", "open", false),
         ("category:notes", "mcp:other", "open", true),
         ("category:ring", "mcp:other", "open", false),

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use toolcrib_core::{
     categories::CategoryId,
     disclosure::{clean, clip, short_description},
+    labels::word::shown,
     search::{Document, Index, Ranker as _, RankerKind},
 };
 
@@ -154,5 +155,5 @@ fn by_text(overview: &Overview, query: &str) -> Vec<usize> {
 }
 
 pub(super) fn not_loaded(what: &str) -> Value {
-    json!({"unloaded": 0, "message": format!("'{}' was not loaded", clip(&clean(what), 80))})
+    json!({"unloaded": 0, "message": format!("'{}' was not loaded", shown(what))})
 }

@@ -1,19 +1,17 @@
 //! What conversations have loaded, and when they last used it.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 use parking_lot::Mutex;
 use toolcrib_core::{
     Scope, ToolId,
     categories::{Book, CategoryId, Loaded},
+    rate::{Idle, Keyed},
 };
 
 use super::{Item, LoadError};
 
-/// Most conversations remembered; the one unused for longest makes room.
+/// Most conversations remembered; the one unused for longest makes room, one that has only what it began with before others.
 const MAX_CONVERSATIONS: usize = 4_096;
 
 /// Whose loads these are.
@@ -35,18 +33,30 @@ pub(crate) struct Loads {
     known: Mutex<Known>,
 }
 
-#[derive(Default)]
 struct Known {
-    conversations: HashMap<Conversation, Has>,
+    conversations: Keyed<Conversation, Has>,
     clock: u64,
 }
 
+impl Default for Known {
+    fn default() -> Self {
+        Self { conversations: Keyed::new(MAX_CONVERSATIONS), clock: 0 }
+    }
+}
+
 struct Has {
-    used: u64,
     items: Vec<(Item, u64)>,
     // The same as views are made for, under the book for which it was made.
     loaded: Arc<Loaded>,
     book: Arc<Book>,
+    /// Whether it is as it began.
+    fresh: bool,
+}
+
+impl Idle for Has {
+    fn is_idle(&self, _: u64) -> bool {
+        self.fresh
+    }
 }
 
 impl Has {
@@ -54,7 +64,7 @@ impl Has {
         let initial = book.initial();
         let begun = initial.categories.iter().filter(|id| !book.is_pinned(id));
         let items = begun.map(|id| (Item::Category(id.clone()), 0)).collect();
-        Self { used: 0, items, loaded: Arc::new(initial), book: book.clone() }
+        Self { items, loaded: Arc::new(initial), book: book.clone(), fresh: true }
     }
 
     /// Made anew after a change, of the items or of what is configured.
@@ -70,6 +80,7 @@ impl Has {
             }
         }
         self.loaded = Arc::new(book.with_pins(categories, tools));
+        self.fresh = *self.loaded == book.initial();
         self.book = book.clone();
     }
 }
@@ -78,10 +89,10 @@ impl Loads {
     /// What a conversation has loaded. One that has not loaded anything yet is not remembered for asking.
     pub(crate) fn loaded(&self, conversation: &Conversation, book: &Arc<Book>) -> Arc<Loaded> {
         let mut known = self.known.lock();
-        known.clock += 1;
-        let now = known.clock;
-        let Some(has) = known.conversations.get_mut(conversation) else { return Arc::new(book.initial()) };
-        has.used = now;
+        if known.conversations.get_mut(conversation).is_none() {
+            return Arc::new(book.initial());
+        }
+        let has = known.conversations.entry(conversation, 0, || Has::new(book));
         if !Arc::ptr_eq(&has.book, book) {
             has.settle(book);
         }
@@ -122,16 +133,7 @@ impl Loads {
 
     fn change<T>(&self, conversation: &Conversation, book: &Arc<Book>, change: impl FnOnce(&mut Has) -> T) -> T {
         let mut known = self.known.lock();
-        known.clock += 1;
-        let now = known.clock;
-        if !known.conversations.contains_key(conversation) && known.conversations.len() >= MAX_CONVERSATIONS {
-            let oldest = known.conversations.iter().min_by_key(|(_, has)| has.used).map(|(of, _)| of.clone());
-            if let Some(oldest) = oldest {
-                known.conversations.remove(&oldest);
-            }
-        }
-        let has = known.conversations.entry(conversation.clone()).or_insert_with(|| Has::new(book));
-        has.used = now;
+        let has = known.conversations.entry(conversation, 0, || Has::new(book));
         let changed = change(has);
         has.settle(book);
         changed
@@ -143,7 +145,6 @@ impl Loads {
         known.clock += 1;
         let now = known.clock;
         let Some(has) = known.conversations.get_mut(conversation) else { return };
-        has.used = now;
         for (item, used) in &mut has.items {
             let was = match item {
                 Item::Category(id) => owners.contains(id),
@@ -169,8 +170,8 @@ impl Loads {
     }
 
     fn look<T>(&self, conversation: &Conversation, book: &Arc<Book>, look: impl FnOnce(&Has) -> T) -> T {
-        let known = self.known.lock();
-        match known.conversations.get(conversation) {
+        let mut known = self.known.lock();
+        match known.conversations.get_mut(conversation) {
             Some(has) => look(has),
             None => look(&Has::new(book)),
         }
@@ -191,3 +192,6 @@ impl Item {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

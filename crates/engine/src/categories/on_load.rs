@@ -27,7 +27,7 @@ pub fn publish_on_load(
         CategoryId::Connector(Connector { name, account }) => {
             Source::Connector { name: name.clone(), account: account.clone() }
         }
-        CategoryId::Plain(name) => Source::Custom(name.clone()),
+        CategoryId::Plain(name) => Source::Custom(name.to_string()),
     };
     let said: Arc<str> = category.to_string().into();
     let label = |labels: &mut Arc<Labels>| Arc::make_mut(labels).category = Some(said.clone());

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toolcrib_core::categories::CategoryId;
+use toolcrib_core::categories::{CategoryId, TOOL_CATALOG_LOAD, TOOL_CATALOG_SEARCH, TOOL_CATALOG_UNLOAD};
 
 use super::{Item, LoadError, answers};
 use crate::{
@@ -12,15 +12,6 @@ use crate::{
     backend::CallContext,
     engine::{Engine, WeakEngine},
 };
-
-/// Finds categories and the tools in them.
-pub const TOOL_CATALOG_SEARCH: &str = "tool_catalog_search";
-/// Loads a category, or one tool.
-pub const TOOL_CATALOG_LOAD: &str = "tool_catalog_load";
-/// Unloads it again.
-pub const TOOL_CATALOG_UNLOAD: &str = "tool_catalog_unload";
-/// The three of them.
-pub const CATALOG_TOOLS: [&str; 3] = [TOOL_CATALOG_SEARCH, TOOL_CATALOG_LOAD, TOOL_CATALOG_UNLOAD];
 
 /// The three tools over an engine, to be served with the built-in ones. They do not keep the engine alive.
 pub fn catalog_toolbox(engine: &Engine) -> Result<Toolbox, BadTool> {
@@ -58,7 +49,7 @@ struct Which {
     /// A category, as tool_catalog_search gives it.
     #[serde(default)]
     category: Option<String>,
-    /// Instead: one tool by its exact name.
+    /// Instead: one tool, by its name or identity.
     #[serde(default)]
     tool: Option<String>,
 }
@@ -71,6 +62,7 @@ fn told(error: &LoadError) -> ToolError {
     let code = match error {
         LoadError::Off => "off",
         LoadError::NotAvailable { .. } => "not_available",
+        LoadError::Ambiguous { .. } => "ambiguous",
         LoadError::NoTools(_) => "no_tools",
         LoadError::Limit { .. } => "limit",
         LoadError::Pinned(_) => "pinned",
@@ -166,10 +158,10 @@ impl Tool for Unload {
             let item = match (which.category, which.tool) {
                 (Some(category), None) => Item::Category(id(&category)?),
                 (None, Some(tool)) => {
-                    match categories.resolve([tool.as_str()]).map_err(|error| told(&error))?.tools.first() {
-                        Some((_, tool)) => Item::Tool(tool.id().clone()),
+                    match categories.tool(&tool).map_err(|error| told(&error))? {
+                        Some(id) => Item::Tool(id),
                         // What is gone can be unloaded by its identity, or it would take its place for ever.
-                        None => match tool.parse() {
+                        None => match tool.trim().parse() {
                             Ok(id) => Item::Tool(id),
                             Err(_) => return Ok(answers::not_loaded(&tool)),
                         },

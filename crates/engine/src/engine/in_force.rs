@@ -23,7 +23,12 @@ pub(crate) struct InForce {
 
 impl InForce {
     /// In place of `previous`: rate limits that did not change keep what they counted.
-    pub(crate) fn new(settings: EngineSettings, policies: &[Arc<dyn Policy>], previous: Option<&Self>) -> Self {
+    pub(crate) fn new(mut settings: EngineSettings, policies: &[Arc<dyn Policy>], previous: Option<&Self>) -> Self {
+        // What selects by category goes by all that is said of categories.
+        let policy = &mut settings.assemble.policy;
+        if let Some(book) = &policy.categories {
+            book.tell(&mut policy.groups);
+        }
         let previous = previous.map(|previous| &previous.chain);
         let chain = PolicyChain::succeeding(previous, policies.to_vec(), settings.permissions.clone());
         let built = || Redactor::builder().build().map(Arc::new).ok();

@@ -13,7 +13,6 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use toolcrib_core::{
     Catalog, Labels, Quarantine, QuarantineReason, Source, SourceEntry, SourceState, Tool, ToolId, ingest::ingest,
-    schema,
 };
 
 use super::{Hub, Inner, Registered, relabelled, restate};
@@ -86,7 +85,7 @@ impl Hub {
     /// Checks one definition for a source.
     pub(crate) fn take_in(&self, source: &Source, definition: Value) -> Result<Tool, Quarantine> {
         let limits = &self.inner.limits;
-        let check = |value: &Value| schema::check(value, &limits.schema).map_err(|problem| problem.to_string());
+        let check = |value: &Value| limits.check_schema(value);
         let (mut tools, mut refused) = ingest(source, vec![definition], &limits.ingest, 1, &check);
         match tools.pop() {
             Some(tool) => Ok(tool),
@@ -148,6 +147,8 @@ impl Inner {
         if !behind() {
             return;
         }
+        // The catalog before may be the last to hold tools of a program: it goes when all locks are free.
+        let _before;
         let _turn = pace.turn.lock();
         let asked = pace.asked.load(Ordering::Acquire);
         if asked == pace.done.load(Ordering::Acquire) {
@@ -192,7 +193,7 @@ impl Inner {
             let tools = tools.into_iter().map(label).collect();
             sources.insert(source, Arc::new(SourceEntry::new(SourceState::Ready, tools, Vec::new())));
         }
-        self.catalog.store(Arc::new(Catalog::new(catalog.generation() + 1, sources)));
+        _before = self.catalog.swap(Arc::new(Catalog::new(catalog.generation() + 1, sources)));
         pace.done.store(asked, Ordering::Release);
     }
 }

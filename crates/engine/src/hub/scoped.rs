@@ -313,7 +313,7 @@ impl Scoped {
         state: SourceState,
         items: Vec<Value>,
     ) -> Arc<SourceEntry> {
-        Arc::new(build_entry(&self.source, options, None, limits, state, items, None, false))
+        Arc::new(build_entry(&self.source, options, limits, state, items, None, false))
     }
 
     /// Says something else of the tools that were made.

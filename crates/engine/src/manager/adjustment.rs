@@ -6,10 +6,15 @@ use std::sync::Arc;
 use jiff::{Timestamp, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_core::{Labels, labels::DEFAULT_NAMESPACE, permission::Action, shortlist::Condition};
+use toolcrib_core::{
+    Labels,
+    labels::{DEFAULT_NAMESPACE, word},
+    permission::Action,
+    shortlist::Condition,
+};
 
-/// Longest namespace, category or tag, characters.
-pub const MAX_WORD: usize = 64;
+pub use toolcrib_core::labels::word::MAX_WORD;
+
 /// Most tags of one tool.
 pub const MAX_TAGS: usize = 32;
 /// Most conditions of one tool.
@@ -39,7 +44,7 @@ pub struct Adjustment {
     pub conditions: Option<Vec<When>>,
     /// What happens to calls of it where no list and no rule says otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub permission: Option<Permission>,
+    pub permission: Option<Action>,
     /// Who said so last: `terminal`, `http:KEY`, `the program`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -51,38 +56,6 @@ pub struct Adjustment {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
-}
-
-/// What happens to calls of a tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Permission {
-    /// They run, unless a list or a rule forbids them or asks.
-    Allow,
-    /// A person is asked.
-    Ask,
-    /// They do not run and the tool is hidden.
-    Deny,
-}
-
-impl From<Permission> for Action {
-    fn from(permission: Permission) -> Self {
-        match permission {
-            Permission::Allow => Self::Allow,
-            Permission::Ask => Self::Ask,
-            Permission::Deny => Self::Deny,
-        }
-    }
-}
-
-impl From<Action> for Permission {
-    fn from(action: Action) -> Self {
-        match action {
-            Action::Allow => Self::Allow,
-            Action::Ask => Self::Ask,
-            Action::Deny => Self::Deny,
-        }
-    }
 }
 
 /// A condition that can be written down. A program's own tests cannot; they belong to its registration.
@@ -179,19 +152,8 @@ impl Adjustment {
     /// # Errors
     /// The first one that is not.
     pub fn check(&self) -> Result<(), BadLabel> {
-        let bad = |what, text: &str, problem: String| BadLabel { what, text: text.chars().take(80).collect(), problem };
-        let word = |what, text: &str| {
-            if text.trim() != text || text.is_empty() {
-                return Err(bad(what, text, "it is empty or has blanks around it".to_owned()));
-            }
-            if text.chars().count() > MAX_WORD {
-                return Err(bad(what, text, format!("it is longer than {MAX_WORD} characters")));
-            }
-            match text.chars().find(|letter| letter.is_control() || *letter == ',') {
-                Some(letter) => Err(bad(what, text, format!("it holds {letter:?}"))),
-                None => Ok(()),
-            }
-        };
+        let bad = |what, text: &str, problem: String| BadLabel { what, text: word::shown(text), problem };
+        let word = |what, text: &str| word::check(text).map_err(|problem| bad(what, text, problem.to_string()));
         self.namespace.as_deref().map_or(Ok(()), |text| word("namespace", text))?;
         // Empty takes it away.
         self.category.as_deref().filter(|text| !text.is_empty()).map_or(Ok(()), |text| word("category", text))?;
@@ -227,9 +189,9 @@ impl Adjustment {
         if let Some(conditions) = &self.conditions {
             labels.conditions = conditions.iter().map(Condition::from).collect();
         }
-        labels.permission = self.permission.map(Action::from).or(labels.permission);
+        labels.permission = self.permission.or(labels.permission);
         // Who hid it is who is told; the rest is nobody's fault.
-        if self.enabled == Some(false) || self.permission == Some(Permission::Deny) {
+        if self.enabled == Some(false) || self.permission == Some(Action::Deny) {
             labels.origin = self.author().into();
         }
         if labels == **base { base.clone() } else { Arc::new(labels) }
@@ -260,7 +222,7 @@ impl Adjustment {
         let conditions =
             |list: &Vec<When>| list.iter().map(|when| Condition::from(when).to_string()).collect::<Vec<_>>();
         push("conditions", self.conditions.as_ref().map(|list| conditions(list).join(" and ")));
-        push("permission", self.permission.map(|permission| Action::from(permission).word().to_owned()));
+        push("permission", self.permission.map(|permission| permission.word().to_owned()));
         if parts.is_empty() { "as its source says".to_owned() } else { parts.join(" ") }
     }
 }

@@ -1,9 +1,13 @@
 //! Tools as the manager lists them, and which of them are wanted.
 
-use std::{cmp::Reverse, sync::Arc};
+use std::{borrow::Cow, cmp::Reverse, collections::BTreeSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use toolcrib_core::{Catalog, Labels, Source, SourceEntry, Tool, ToolId};
+use toolcrib_core::{
+    Catalog, Labels, Source, SourceEntry, Tool, ToolId,
+    categories::{CategoryId, of_itself},
+    labels::word::same,
+};
 
 use super::{Manager, ManagerError};
 
@@ -77,7 +81,7 @@ pub struct Filter {
     pub service: Option<String>,
     /// The namespace.
     pub namespace: Option<String>,
-    /// The category.
+    /// A category that it is in.
     pub category: Option<String>,
     /// A tag.
     pub tag: Option<String>,
@@ -93,30 +97,42 @@ impl Filter {
         Self { enabled: Some(true), ..Self::default() }
     }
 
-    /// Whether a tool is wanted.
+    /// Whether a tool is wanted, by what it says of itself and its labels.
     pub fn wants(&self, tool: &Tool) -> bool {
+        self.wants_in(tool, || of_itself(tool))
+    }
+
+    /// Whether a tool in these categories is wanted.
+    pub(super) fn wants_in(&self, tool: &Tool, categories: impl Fn() -> BTreeSet<CategoryId>) -> bool {
         let Self { kind, source, service: of, namespace, category, tag, text, enabled } = self;
         let labels = tool.labels();
         enabled.is_none_or(|enabled| labels.enabled == enabled)
             && kind.as_ref().is_none_or(|kind| tool.source().kind() == kind)
             && source.as_ref().is_none_or(|source| tool.source() == source)
             && of.as_ref().is_none_or(|of| service(tool.source()) == Some(of))
-            && namespace.as_ref().is_none_or(|namespace| labels.namespace() == namespace)
-            && category.as_ref().is_none_or(|category| labels.category.as_deref() == Some(category))
-            && tag.as_ref().is_none_or(|tag| labels.tags.contains(tag))
-            && text.as_ref().is_none_or(|text| says(tool, text))
+            && namespace.as_ref().is_none_or(|namespace| same(labels.namespace(), namespace))
+            && category.as_deref().is_none_or(|wanted| is_one(wanted, &categories()))
+            && tag.as_ref().is_none_or(|tag| labels.tags.iter().any(|own| same(own, tag)))
+            && text.as_ref().is_none_or(|text| says(tool, &categories(), text))
     }
 }
 
-fn says(tool: &Tool, text: &str) -> bool {
+/// Whether a category is one of these. A text that names none is not.
+fn is_one(wanted: &str, categories: &BTreeSet<CategoryId>) -> bool {
+    wanted.parse().is_ok_and(|id: CategoryId| categories.contains(&id))
+}
+
+fn says(tool: &Tool, categories: &BTreeSet<CategoryId>, text: &str) -> bool {
     let labels = tool.labels();
     let mut words = text.split_whitespace().map(str::to_lowercase).peekable();
     if words.peek().is_none() {
         return true;
     }
     let mut hay = String::new();
-    let parts = [tool.name(), tool.title().unwrap_or_default(), tool.description()];
-    for part in parts.into_iter().chain(labels.category.as_deref()).chain(labels.tags.iter().map(String::as_str)) {
+    let parts = [tool.name(), tool.title().unwrap_or_default(), tool.description()].map(Cow::Borrowed);
+    let categories = categories.iter().map(|id| Cow::Owned(id.to_string()));
+    let tags = labels.tags.iter().map(|tag| Cow::Borrowed(tag.as_str()));
+    for part in parts.into_iter().chain(categories).chain(tags) {
         hay.push_str(&part.to_lowercase());
         hay.push('\n');
     }
@@ -158,7 +174,9 @@ impl Manager {
             return Ok(listing.entries.clone());
         }
         let entries = self.sorted(&catalog);
-        *self.inner.listing.lock() = Some(Listing { catalog, entries: entries.clone() });
+        // What was listed before may be the last to hold tools of a program: it goes when the lock is free.
+        let before = self.inner.listing.lock().replace(Listing { catalog, entries: entries.clone() });
+        drop(before);
         Ok(entries)
     }
 

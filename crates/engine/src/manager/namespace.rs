@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use toolcrib_core::{Labels, ToolId};
+use toolcrib_core::{
+    Labels, ToolId,
+    labels::word::{Word, same},
+};
 
 use super::{
     Count, Entry, Event, Filter, Manager, ManagerError, OnConflict, Registration,
@@ -26,10 +29,10 @@ impl Manager {
     ///
     /// # Errors
     /// If the manager was shut down.
-    pub fn namespaces(&self) -> Result<BTreeMap<Arc<str>, Count>, ManagerError> {
-        let mut found: BTreeMap<Arc<str>, Count> = BTreeMap::new();
+    pub fn namespaces(&self) -> Result<BTreeMap<Word, Count>, ManagerError> {
+        let mut found: BTreeMap<Word, Count> = BTreeMap::new();
         for entry in self.entries()?.iter() {
-            found.entry(namespace_of(entry.labels())).or_default().add(entry.labels());
+            found.entry(namespace_of(entry.labels()).into()).or_default().add(entry.labels());
         }
         Ok(found)
     }
@@ -50,7 +53,7 @@ impl Namespace<'_> {
     /// If the manager was shut down.
     pub fn set_enabled(&self, enabled: bool) -> Result<usize, ManagerError> {
         let manager = self.manager;
-        let named = |labels: &Labels| labels.namespace() == self.name;
+        let named = |labels: &Labels| same(labels.namespace(), self.name);
         // What is there now; what comes in meanwhile is as it was registered.
         let ids: Vec<ToolId> = self.entries()?.iter().map(|entry| entry.id().clone()).collect();
         let known: Vec<(ToolId, Arc<Labels>)> =

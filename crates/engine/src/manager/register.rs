@@ -8,8 +8,11 @@ use std::{
 use toolcrib_core::{Labels, Source, Tool, ToolId};
 
 use super::{
-    Adjustment, Event, Manager, ManagerError, OnConflict, Registration, Replaced, When, dispatch::Dispatch,
-    event::namespace_of, registration::succeed, table::Table,
+    Adjustment, Event, Manager, ManagerError, OnConflict, Registration, Replaced, When,
+    dispatch::Dispatch,
+    event::namespace_of,
+    registration::succeed,
+    table::{Registered, Table},
 };
 use crate::backend::Backend;
 
@@ -18,6 +21,13 @@ struct Ready {
     tool: Tool,
     labels: Labels,
     backend: Arc<dyn Backend>,
+}
+
+/// What came of putting a registration in its place; dropped without the lock.
+struct Put {
+    replaced: Option<Replaced>,
+    event: Option<Event>,
+    old: Option<Registered>,
 }
 
 impl Manager {
@@ -30,9 +40,10 @@ impl Manager {
         let ready = self.prepare(registration)?;
         let mut table = self.open()?;
         self.fits(&table, ready.tool.id(), on, 0)?;
-        let (replaced, event) = self.put(&mut table, ready, on);
+        let Put { replaced, event, old } = self.put(&mut table, ready, on);
         self.tell(event);
         drop(table);
+        drop(old);
         Ok(replaced)
     }
 
@@ -63,10 +74,10 @@ impl Manager {
             self.fits(&table, id, on, *more)?;
             *more += usize::from(table.get(id).is_none());
         }
-        let (replaced, events): (Vec<_>, Vec<_>) = ready.into_iter().map(|one| self.put(&mut table, one, on)).unzip();
-        self.tell(events.into_iter().flatten());
+        let mut put: Vec<Put> = ready.into_iter().map(|one| self.put(&mut table, one, on)).collect();
+        self.tell(put.iter_mut().filter_map(|put| put.event.take()));
         drop(table);
-        Ok(replaced.into_iter().flatten().count())
+        Ok(put.into_iter().filter(|put| put.replaced.is_some()).count())
     }
 
     /// Takes a registration back; false if there is none (case 4). What an operator said of the tool stays, for when it
@@ -76,11 +87,10 @@ impl Manager {
     /// If the manager was shut down.
     pub fn remove(&self, id: &ToolId) -> Result<bool, ManagerError> {
         let mut table = self.open()?;
-        if !table.remove(id) {
-            return Ok(false);
-        }
+        let Some(removed) = table.remove(id) else { return Ok(false) };
         self.tell([Event::Unregistered { id: id.clone() }]);
         drop(table);
+        drop(removed);
         Ok(true)
     }
 
@@ -90,9 +100,11 @@ impl Manager {
     /// If the manager was shut down.
     pub fn clear(&self) -> Result<usize, ManagerError> {
         let mut table = self.open()?;
-        let removed = table.clear();
+        let all = table.clear();
+        let removed = all.len();
         self.tell((removed > 0).then_some(Event::Cleared { removed }));
         drop(table);
+        drop(all);
         Ok(removed)
     }
 
@@ -137,7 +149,7 @@ impl Manager {
         Ok(())
     }
 
-    fn put(&self, table: &mut Table, ready: Ready, on: OnConflict) -> (Option<Replaced>, Option<Event>) {
+    fn put(&self, table: &mut Table, ready: Ready, on: OnConflict) -> Put {
         let Ready { tool, labels, backend } = ready;
         let id = tool.id().clone();
         let old = table.get(&id).cloned();
@@ -149,14 +161,14 @@ impl Manager {
         let shown = self.inner.hub.adjustment(&id).map_or_else(|| labels.clone(), |said| said.over(&labels));
         let tool = Arc::new(tool.with_labels(labels));
         let (namespace, enabled) = (namespace_of(&shown), shown.enabled);
-        table.put(tool.clone(), backend);
+        let out = table.put(tool.clone(), backend);
         match old {
-            None => (None, Some(Event::Registered { id, namespace, enabled })),
+            None => Put { replaced: None, event: Some(Event::Registered { id, namespace, enabled }), old: out },
             Some(old) => {
                 let changed = old.hash() != tool.hash();
                 let differs = changed || old.labels() != tool.labels();
                 let event = differs.then_some(Event::Replaced { id, namespace, enabled });
-                (Some(Replaced { tool: old, changed }), event)
+                Put { replaced: Some(Replaced { tool: old, changed }), event, old: out }
             }
         }
     }

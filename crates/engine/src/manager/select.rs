@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolcrib_core::{
     Scope, Tool,
     search::Ranker,
-    shortlist::{Item, Recent, Shortlist, Situation, Why},
+    shortlist::{Item, Pick, Recent, Shortlist, Situation, Why},
 };
 
 use super::{Manager, ManagerError};
@@ -22,27 +22,47 @@ pub struct Selecting {
 }
 
 /// One tool of a choice.
-#[derive(Clone, Debug)]
-pub struct Picked {
+#[derive(Clone, Copy, Debug)]
+pub struct Picked<'s> {
     /// Its exposed name.
-    pub name: String,
+    pub name: &'s str,
     /// The tool.
-    pub tool: Arc<Tool>,
+    pub tool: &'s Arc<Tool>,
     /// What its definition costs.
     pub tokens: usize,
 }
 
-/// What was chosen.
-#[derive(Clone, Debug, Default)]
+/// What was chosen. Holds the view that it was chosen of, and copies nothing of it.
 pub struct Selected {
-    /// Tools, best first.
-    pub tools: Vec<Picked>,
+    view: Arc<View>,
+    pick: Pick,
+}
+
+impl Selected {
+    /// The tools, best first.
+    pub fn tools(&self) -> impl ExactSizeIterator<Item = Picked<'_>> {
+        let set = &self.view.set;
+        self.pick.kept.iter().map(|&position| Picked {
+            name: set.name_map().name(position),
+            tool: &set.tools()[position],
+            tokens: set.tokens_of(position),
+        })
+    }
+
     /// Exposed names of the others, each with the reason.
-    pub left_out: Vec<(String, Why)>,
+    pub fn left_out(&self) -> impl ExactSizeIterator<Item = (&str, &Why)> {
+        self.pick.left_out.iter().map(|(position, why)| (self.view.set.name_map().name(*position), why))
+    }
+
     /// Tokens of what was chosen.
-    pub tokens: usize,
+    pub fn tokens(&self) -> usize {
+        self.pick.tokens
+    }
+
     /// Tokens by which tools that must stay exceed the budget; 0 within it.
-    pub over: usize,
+    pub fn over(&self) -> usize {
+        self.pick.over
+    }
 }
 
 impl Selecting {
@@ -105,19 +125,7 @@ impl Selecting {
         if let Some(tokens) = self.tokens {
             list = list.within(tokens);
         }
-        let pick = list.pick();
-        let name = |position: usize| set.name_map().name(position).to_owned();
-        let picked = |position: usize| Picked {
-            name: name(position),
-            tool: set.tools()[position].clone(),
-            tokens: set.tokens_of(position),
-        };
-        Selected {
-            tools: pick.kept.into_iter().map(picked).collect(),
-            left_out: pick.left_out.into_iter().map(|(position, why)| (name(position), why)).collect(),
-            tokens: pick.tokens,
-            over: pick.over,
-        }
+        Selected { view: self.view.clone(), pick: list.pick() }
     }
 }
 

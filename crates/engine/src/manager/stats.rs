@@ -1,9 +1,9 @@
 //! How many tools there are of what, and which are used most. Use is counted by [`crate::stats::Statistics`] alone.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
-use toolcrib_core::{Labels, ToolId};
+use toolcrib_core::{Labels, ToolId, labels::word::Word};
 
 use super::{Manager, ManagerError, event::namespace_of};
 
@@ -38,9 +38,9 @@ pub struct ManagerStats {
     /// All tools.
     pub tools: Count,
     /// By namespace.
-    pub namespaces: BTreeMap<Arc<str>, Count>,
-    /// By category; tools without one are left out.
-    pub categories: BTreeMap<Arc<str>, Count>,
+    pub namespaces: BTreeMap<Word, Count>,
+    /// By the category of the label; tools without one are left out.
+    pub categories: BTreeMap<Word, Count>,
     /// By kind of source.
     pub kinds: BTreeMap<&'static str, Count>,
     /// Tools that something is said of by hand, those that are not there at the moment too.
@@ -61,9 +61,9 @@ impl Manager {
         for entry in self.entries()?.iter() {
             let labels = entry.labels();
             stats.tools.add(labels);
-            stats.namespaces.entry(namespace_of(labels)).or_default().add(labels);
+            stats.namespaces.entry(namespace_of(labels).into()).or_default().add(labels);
             if let Some(category) = &labels.category {
-                stats.categories.entry(category.clone()).or_default().add(labels);
+                stats.categories.entry(category.clone().into()).or_default().add(labels);
             }
             stats.kinds.entry(entry.tool.source().kind()).or_default().add(labels);
         }

@@ -183,6 +183,8 @@ impl Manager {
     /// Puts changes in force, all or none, and tells of those that are some; which ones, in the order given. The caller
     /// holds the table's lock, so that events come in the order of the changes.
     pub(super) fn settle(&self, changes: Vec<Undecided>) -> Result<Vec<ToolId>, ManagerError> {
+        // What is kept was checked when it was said; by the rules of then it stays in force.
+        changes.iter().try_for_each(|change| change.wanted.check())?;
         let plain = changes.into_iter().map(|change| match &change.base {
             Some(base) => Undecided { wanted: without_echo(change.wanted, base), ..change },
             None => change,
@@ -193,7 +195,6 @@ impl Manager {
     fn put_in_force(&self, changes: Vec<Undecided>) -> Result<Vec<ToolId>, ManagerError> {
         let mut real = Vec::with_capacity(changes.len());
         for Undecided { id, base, wanted } in changes {
-            wanted.check()?;
             let old = self.inner.hub.adjustment(&id).unwrap_or_default();
             if !wanted.says_as(&old) {
                 real.push((id, base, old, wanted));
@@ -262,7 +263,7 @@ pub(super) fn without_echo(mut wanted: Adjustment, base: &Labels) -> Adjustment 
     drop_if(&mut wanted.priority, |priority| *priority == base.priority);
     drop_if(&mut wanted.conditions, |list| list.is_empty() && base.conditions.is_empty());
     drop_if(&mut wanted.permission, |permission| {
-        Action::from(*permission) == Action::Allow && base.permission == Some(Action::Allow)
+        *permission == Action::Allow && base.permission == Some(Action::Allow)
     });
     wanted
 }

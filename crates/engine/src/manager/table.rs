@@ -1,4 +1,5 @@
-//! What is registered: by source and name, in the order of registration.
+//! What is registered: by source and name, in the order of registration. What is taken out is handed out: a program's own
+//! code may run when it is dropped, which must not happen under the table's lock.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,11 +33,12 @@ impl Table {
         self.closed
     }
 
-    /// Ends its use.
-    pub(super) fn close(&mut self) {
+    /// Ends its use; gives what was registered.
+    #[must_use = "is dropped without the lock"]
+    pub(super) fn close(&mut self) -> impl Sized + use<> {
         self.closed = true;
         self.dirty.clear();
-        self.sources.clear();
+        std::mem::take(&mut self.sources)
     }
 
     pub(super) fn registered(&self, id: &ToolId) -> Option<&Registered> {
@@ -64,35 +66,35 @@ impl Table {
     }
 
     /// Puts a tool in; one of its identity gives up its place in the order to it.
-    pub(super) fn put(&mut self, tool: Arc<Tool>, backend: Arc<dyn Backend>) {
+    #[must_use = "is dropped without the lock"]
+    pub(super) fn put(&mut self, tool: Arc<Tool>, backend: Arc<dyn Backend>) -> Option<Registered> {
         let id = tool.id();
         let tools = self.sources.entry(id.source.clone()).or_default();
         self.dirty.insert(id.source.clone());
         let order = tools.get(&id.name).map_or(self.next, |old| old.order);
         self.next += 1;
         let name = id.name.clone();
-        tools.insert(name, Registered { tool, backend, order });
+        tools.insert(name, Registered { tool, backend, order })
     }
 
-    pub(super) fn remove(&mut self, id: &ToolId) -> bool {
-        let Some(tools) = self.sources.get_mut(&id.source) else { return false };
-        let removed = tools.remove(&id.name).is_some();
-        if removed {
-            self.dirty.insert(id.source.clone());
-        }
-        removed
+    #[must_use = "is dropped without the lock"]
+    pub(super) fn remove(&mut self, id: &ToolId) -> Option<Registered> {
+        let removed = self.sources.get_mut(&id.source)?.remove(&id.name)?;
+        self.dirty.insert(id.source.clone());
+        Some(removed)
     }
 
-    /// Takes everything out; how much that was.
-    pub(super) fn clear(&mut self) -> usize {
-        let removed = self.len();
+    /// Takes everything out. The sources stay its own.
+    #[must_use = "is dropped without the lock"]
+    pub(super) fn clear(&mut self) -> Vec<Registered> {
+        let mut all = Vec::with_capacity(self.len());
         for (source, tools) in &mut self.sources {
             if !tools.is_empty() {
-                tools.clear();
+                all.extend(std::mem::take(tools).into_values());
                 self.dirty.insert(source.clone());
             }
         }
-        removed
+        all
     }
 
     /// What changed since the last time and those of `also` that are here, each source whole.

@@ -1,13 +1,14 @@
 //! One view of every tool for user interfaces: built-in, plugin, MCP, connector and custom tools alike, with where they
 //! come from, what is said of them, and what a scope sees of them (oneringai §2.6).
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
 use toolcrib_core::{
     Scope, Source, ToolId,
     assemble::eager_tokens,
     breaker::BreakerState,
+    categories::CategoryId,
     explain::{Fate, explain},
     permission::Action,
     select::SelectError,
@@ -117,9 +118,12 @@ pub struct CatalogEntry {
     pub enabled: bool,
     /// Its namespace.
     pub namespace: String,
-    /// What it is for.
+    /// What its label says that it is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
+    /// Every category that it is in: by its label, by what is said of categories, as a connector's.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub categories: BTreeSet<CategoryId>,
     /// Its tags.
     pub tags: Vec<String>,
     /// Its priority.
@@ -167,6 +171,7 @@ impl Engine {
         let view = self.inspect(scope)?;
         let catalog = self.hub().catalog_for(scope);
         let settings = self.settings();
+        let policy = &settings.assemble.policy;
         let circuits: HashMap<Guarded, BreakerState> =
             self.admission().breakers().into_iter().map(|report| (report.key.guarded, report.snapshot.state)).collect();
         let mut page = CatalogPage::default();
@@ -182,7 +187,7 @@ impl Engine {
                 Fate::Quarantined { .. } => Shown::Quarantined,
             };
             let wanted = match tool {
-                Some(tool) => filter.tools.wants(tool),
+                Some(tool) => filter.tools.wants_in(tool, || policy.categories_of(tool, &explanation.name)),
                 None => filter.tools.wants_refused(&explanation.id),
             };
             // What stands for others is not a tool of its own: its members are listed.
@@ -216,7 +221,9 @@ impl Engine {
             let labels = tool.map_or_else(toolcrib_core::Labels::nothing, |tool| tool.labels().clone());
             let source = explanation.id.source.clone();
             let tokens = tool.map_or(0, |tool| eager_tokens(tool, &explanation.name, view.set.counter()));
+            let categories = tool.map(|tool| policy.categories_of(tool, &explanation.name)).unwrap_or_default();
             page.entries.push(CatalogEntry {
+                categories,
                 name: explanation.name,
                 title: tool.and_then(|tool| tool.title()).map(str::to_owned),
                 description: tool.map(|tool| tool.description().to_owned()).unwrap_or_default(),

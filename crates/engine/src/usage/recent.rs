@@ -1,13 +1,14 @@
 //! The last search of each conversation.
 
-use std::collections::HashMap;
-
 use parking_lot::Mutex;
-use toolcrib_core::usage::{Asked, SearchMade, WINDOW_MS, attribute};
+use toolcrib_core::{
+    rate::{Idle, Keyed},
+    usage::{Asked, SearchMade, WINDOW_MS, attribute},
+};
 
 use crate::identity::Principal;
 
-/// Most conversations that are remembered; the one whose search is oldest makes room.
+/// Most conversations that are remembered; one whose search is long ago makes room, else the one whose search is oldest.
 const MOST: usize = 4_096;
 
 struct Last {
@@ -16,26 +17,34 @@ struct Last {
     credited: Vec<Vec<String>>,
 }
 
+impl Idle for Last {
+    fn is_idle(&self, now_ms: u64) -> bool {
+        now_ms > self.search.at_ms.saturating_add(WINDOW_MS)
+    }
+}
+
 /// The last search of each conversation, in memory only.
-#[derive(Default)]
-pub(crate) struct Recent(Mutex<HashMap<Principal, Last>>);
+pub(crate) struct Recent(Mutex<Keyed<Principal, Last>>);
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self(Mutex::new(Keyed::new(MOST)))
+    }
+}
 
 impl Recent {
     pub(crate) fn searched(&self, principal: &Principal, search: SearchMade) {
         let mut searches = self.0.lock();
-        if searches.len() >= MOST && !searches.contains_key(principal) {
-            let oldest = searches.iter().min_by_key(|(_, last)| last.search.at_ms).map(|(name, _)| name.clone());
-            oldest.and_then(|name| searches.remove(&name));
-        }
         let credited = vec![Vec::new(); search.queries.len()];
-        searches.insert(principal.clone(), Last { search, credited });
+        searches.remove(principal);
+        searches.entry(principal, search.at_ms, || Last { search, credited });
     }
 
     /// The queries that a call is to be credited to, each tool once per query.
     pub(super) fn called(&self, principal: &Principal, tool: &str, at_ms: u64) -> Vec<String> {
         let mut searches = self.0.lock();
         let Some(last) = searches.get_mut(principal) else { return Vec::new() };
-        if at_ms > last.search.at_ms.saturating_add(WINDOW_MS) {
+        if last.is_idle(at_ms) {
             searches.remove(principal);
             return Vec::new();
         }

@@ -504,3 +504,60 @@ fn a_source_may_be_in_a_category_by_label() {
     let view = categories.view().unwrap();
     assert!(view.set.tool("more__late").is_some());
 }
+
+/// Loading, unloading and explaining take the same names.
+#[tokio::test]
+async fn one_rule_of_naming() {
+    let engine = engine(|_| {});
+    let other = toolbox(&["twin", "run"]);
+    let labels = Arc::new(Labels { category: Some("other".into()), ..Labels::default() });
+    other.publish(engine.hub(), Source::Custom("you".into()), SourceOptions { labels, ..SourceOptions::default() });
+    let mut settings = (*engine.settings()).clone();
+    settings.assemble.policy.groups.alias("lookup", "custom:me/find".parse().unwrap());
+    engine.replace_settings(settings);
+    let talk = Talk::new(&engine);
+    let loads = async |name: &str, exposed: &str| {
+        for name in [name.to_owned(), format!(" {name} ")] {
+            let loaded = talk.answer("tool_catalog_load", json!({"tool": name})).await;
+            assert_eq!(loaded, json!({"loaded": 1, "tools": [exposed]}), "{name}");
+            let unloaded = talk.answer("tool_catalog_unload", json!({"tool": name})).await;
+            assert_eq!(unloaded, json!({"unloaded": 1, "tools": [exposed]}), "{name}");
+        }
+        let explained = engine.explain(&Scope::default(), name).unwrap();
+        assert_eq!(explained.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), [exposed], "{name}");
+    };
+    loads("me__find", "me__find").await;
+    loads("custom:me/find", "me__find").await;
+    loads("find", "me__find").await;
+    loads("lookup", "me__find").await;
+    // A name of several is none.
+    for tool in ["tool_catalog_load", "tool_catalog_unload"] {
+        let (outcome, said) = talk.call(tool, json!({"tool": "run"})).await;
+        assert_eq!((outcome, said["error"].as_str()), (Outcome::ToolError, Some("ambiguous")), "{said}");
+        assert!(said["message"].as_str().unwrap().contains("me__run, you__run"), "{said}");
+    }
+    assert_eq!(engine.explain(&Scope::default(), "run").unwrap().len(), 2);
+    // Of no category: nothing to load.
+    assert_eq!(talk.refused("tool_catalog_load", json!({"tool": "plain"})).await, "not_available");
+}
+
+#[test]
+fn tools_of_categories_without_loading_them() {
+    let engine = engine(|_| {});
+    let source: Source = "connector:crm:eu".parse().unwrap();
+    toolbox(&["find"]).publish(engine.hub(), source, SourceOptions::default());
+    let categories = engine.categories(&Scope::default(), Some("s1"));
+    let named =
+        |id: &str| categories.tools_of(&id.parse().unwrap()).map(|tools| tools.into_iter().map(|(name, _)| name));
+    let names = |id: &str| named(id).map(Iterator::collect::<Vec<_>>);
+    assert_eq!(names("Web").unwrap(), ["me__fetch", "me__find"]);
+    assert_eq!(names("connector:crm:eu").unwrap().len(), 1);
+    assert!(matches!(names("none"), Err(LoadError::NotAvailable { .. })));
+    assert!(categories.loaded().categories.is_empty(), "nothing is loaded");
+    let overview = categories.overview().unwrap();
+    let connectors: Vec<String> = overview.connectors().map(|(connector, _)| connector.to_string()).collect();
+    assert_eq!(connectors, ["crm:eu"]);
+    // `fetch` and `run` are in two categories, `plain` is in none.
+    assert_eq!(overview.all_tools().count(), 4);
+    assert_eq!(categories.digest_cost(), overview.view.set.counter().text(&categories.digest().unwrap()));
+}

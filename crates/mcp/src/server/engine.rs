@@ -39,17 +39,23 @@ impl EngineTools {
     }
 }
 
-impl ToolService for EngineTools {
-    fn list(&self, caller: &Caller) -> ToolList {
-        let scope = self.engine.in_session((self.scope)(caller), caller.session.as_deref());
-        match self.engine.view(&scope) {
-            Ok(view) => ToolList { tools: view.rendered().clone(), hash: view.set.shown_hash.to_string() },
+impl ToolList {
+    /// What an engine has for a scope.
+    pub fn of(engine: &Engine, scope: &Scope) -> Self {
+        match engine.view(scope) {
+            Ok(view) => Self { tools: view.rendered().clone(), hash: view.set.shown_hash.to_string() },
             Err(error) => {
                 // Nothing is the only safe answer to a scope that cannot be judged; calls say why.
                 tracing::warn!(error = %error.for_operators(), "a caller's scope cannot be served");
-                ToolList { tools: Arc::from([]), hash: error.to_string() }
+                Self { tools: Arc::from([]), hash: error.to_string() }
             }
         }
+    }
+}
+
+impl ToolService for EngineTools {
+    fn list(&self, caller: &Caller) -> ToolList {
+        ToolList::of(&self.engine, &self.engine.in_session((self.scope)(caller), caller.session.as_deref()))
     }
 
     fn call<'a>(&'a self, caller: &'a Caller, call: ToolCall) -> BoxFuture<'a, Result<Answer, RpcError>> {
@@ -60,11 +66,7 @@ impl ToolService for EngineTools {
             request.progress = call.progress;
             request.meta = call.meta;
             match self.engine.call(request).await {
-                CallReply::Protocol { code, message, data } => Err(RpcError {
-                    code,
-                    message,
-                    data: data.and_then(|data| serde_json::value::to_raw_value(&data).ok()),
-                }),
+                CallReply::Protocol { code, message, data } => Err(RpcError::of(code, message, data.as_ref())),
                 reply => Ok(ToolResult::from(reply).into()),
             }
         })

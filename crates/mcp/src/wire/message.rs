@@ -6,7 +6,7 @@ use serde::{
     Deserialize,
     de::{Deserializer, IgnoredAny, MapAccess, Visitor},
 };
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use super::Id;
 
@@ -83,6 +83,11 @@ impl RpcError {
     /// An error without data.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
+    }
+
+    /// An error with details.
+    pub fn of(code: i64, message: String, data: Option<&Value>) -> Self {
+        Self { code, message, data: data.and_then(|data| serde_json::value::to_raw_value(data).ok()) }
     }
 }
 

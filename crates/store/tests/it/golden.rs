@@ -6,15 +6,16 @@ use std::path::Path;
 use rusqlite::Connection;
 use serde_json::json;
 use toolcrib_engine::{
-    DefinitionStore, Door, KeyValueStore, Outcome, Principal, ResultStore, StoredDefinitions,
-    approval::{ApprovalRequest, ApprovalStore, RequestState},
+    DefinitionStore, Door, ExperienceStore, KeyValueStore, Learnt, Outcome, Principal, ResultStore, StoredDefinitions,
+    approval::{ApprovalRequest, ApprovalStore, Grant, Reach, RecordedAnswer, RequestState},
     journal::{Begun, GENESIS, JournalFilter, JournalRecord, JournalStore, Kind, StoredRecord, link},
     pending::{Pending, PendingKind, PendingState, PendingStore},
+    store_tools::{EntryStore, NewEntry, Quota, Shelf},
 };
 use toolcrib_store::{MemoryStore, SqliteStore};
 
 use crate::{
-    samples::{claim, everything, grant, holds, intent, kept, no, outcome, piece, request, shared, yes},
+    samples::{claim, everything, grant, holds, intent, kept, no, outcome, piece, principal, request, shared, yes},
     suite::LATER,
 };
 
@@ -94,17 +95,106 @@ fn records() -> [JournalRecord; 5] {
     ]
 }
 
-/// A file of the present version holds what its dump does. With `GOLDEN=FILE` that file stays, to be dumped for a new
-/// version, and the lines of the chain are printed.
+/// What came with versions 4 to 8.
+async fn fill_version_8(store: &SqliteStore) {
+    let quota = Quota { entries: 10, bytes: 10_000 };
+    for (key, words) in [("trip", "flights lisbon"), ("weiße Wände", "wall paint")] {
+        let value = format!("{{\"text\":\"of '{key}'\"}}");
+        let entry = NewEntry { key: key.to_owned(), value, words: words.to_owned(), over: Some(0) };
+        assert!(store.write(&shelf(), entry, quota).await.unwrap().is_some());
+    }
+    let learnt = Learnt { words: vec!["ship".to_owned(), "it".to_owned()], tool: "a/deploy".to_owned(), at_ms: 1_000 };
+    store.learn("t", vec![learnt], 1_000_000, 100).await.unwrap();
+    store.park(ApprovalRequest { principal: principal("t8", "bob"), ..request("refused") }, 10, 1_000).await.unwrap();
+    store.answer("refused", RecordedAnswer { grant: Some(refusal()), ..no() }, 2_000).await.unwrap();
+}
+
+fn shelf() -> Shelf {
+    Shelf { tenant: "t".to_owned(), user: "ann".to_owned(), store: "notes".to_owned() }
+}
+
+/// Until it is taken back, of one user in one session.
+fn refusal() -> Grant {
+    Grant { principal: principal("t8", "bob"), reach: Reach::Session, allow: false, ..grant("never", None) }
+}
+
+async fn holds_version_8(store: &SqliteStore) {
+    let page = store.page(&shelf(), "", None, 10).await.unwrap();
+    let kept: Vec<(&str, &str, u64)> =
+        page.iter().map(|entry| (entry.key.as_str(), entry.value.as_str(), entry.revision)).collect();
+    assert_eq!(kept, [("trip", r#"{"text":"of 'trip'"}"#, 1), ("weiße Wände", r#"{"text":"of 'weiße Wände'"}"#, 1)]);
+    for (word, want) in [("lisbon", "trip"), ("paint", "weiße Wände")] {
+        let found = store.find(&shelf(), &[word.to_owned()]).await.unwrap();
+        assert_eq!(found.iter().map(|entry| entry.key.as_str()).collect::<Vec<_>>(), [want]);
+    }
+    assert_eq!(store.usage(&shelf()).await.unwrap().entries, 2);
+    let mut words: Vec<String> = store
+        .experience("t", 10)
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|pair| format!("{} {}", pair.word, pair.tool))
+        .collect();
+    words.sort();
+    assert_eq!(words, ["it a/deploy", "ship a/deploy"]);
+    let Grant { principal, tool, .. } = refusal();
+    assert_eq!(store.grants_for(&principal, &tool, 3_000).await.unwrap(), [refusal()]);
+}
+
+/// The file as SQL that makes it again. What a virtual table keeps its rows in comes with the table itself.
+fn dumped(connection: &Connection) -> String {
+    let texts = |sql: &str| -> Vec<String> {
+        let mut rows = connection.prepare(sql).unwrap();
+        rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    let number =
+        |pragma: &str| -> i64 { connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)).unwrap() };
+    let (owner, version) = (number("application_id"), number("user_version"));
+    let mut dump = format!("PRAGMA application_id = {owner};\nPRAGMA user_version = {version};\nBEGIN TRANSACTION;\n");
+    let with = "WITH shadows(name) AS (SELECT name FROM pragma_table_list WHERE type = 'shadow') ";
+    for sql in texts(&format!(
+        "{with}SELECT sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN shadows"
+    )) {
+        dump.push_str(&format!("{sql};\n"));
+    }
+    for table in texts(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'shadow') AND name NOT LIKE 'sqlite_%' ORDER BY name",
+    ) {
+        dump.push_str(&format!("DELETE FROM {table};\n"));
+        let columns = texts(&format!("SELECT 'quote(\"' || name || '\")' FROM pragma_table_info('{table}')"));
+        for row in texts(&format!("SELECT {} FROM {table}", columns.join(" || ',' || "))) {
+            dump.push_str(&format!("INSERT INTO {table} VALUES({row});\n"));
+        }
+    }
+    for sql in texts("SELECT sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL") {
+        dump.push_str(&format!("{sql};\n"));
+    }
+    dump + "COMMIT;\n"
+}
+
+/// Everything that a file is made of.
+fn schema(path: &Path) -> Vec<String> {
+    let connection = Connection::open(path).unwrap();
+    let mut rows = connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").unwrap();
+    rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+/// A file of the present version holds what its dump does. With `GOLDEN=FILE` that is where its dump goes, for a new version,
+/// and the lines of the chain are printed.
 #[tokio::test]
 async fn a_file_written_now_holds_what_the_dump_of_its_version_holds() {
     let folder = tempfile::tempdir().unwrap();
-    let path = std::env::var_os("GOLDEN").map_or_else(|| folder.path().join("store.db"), Into::into);
-    let store = SqliteStore::open(path).unwrap().0;
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap().0;
     let result = fill_version_2(&store).await;
     fill_version_3(&store).await;
+    fill_version_8(&store).await;
+    if let Some(file) = std::env::var_os("GOLDEN") {
+        std::fs::write(file, dumped(&Connection::open(&path).unwrap())).unwrap();
+    }
     holds_version_2(&store, &result).await;
     holds_version_3(&store).await;
+    holds_version_8(&store).await;
     println!("result {result}");
     let mut hash = GENESIS.to_owned();
     for (record, seq) in records().into_iter().zip(1..) {
@@ -160,6 +250,19 @@ async fn a_file_of_version_3_reads_as_it_was_written_and_is_brought_up_to_date()
         let found: Vec<String> = indexes.query_map([table], |row| row.get(0)).unwrap().flatten().collect();
         assert_eq!(found, want, "{table}");
     }
+}
+
+/// Whoever changes the schema finds here whether files that are out there still open, and what they hold then.
+#[tokio::test]
+async fn a_file_of_version_8_reads_as_it_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = restored(folder.path(), include_str!("../data/store-v8.sql"));
+    holds_version_2(&store, RESULT_8).await;
+    holds_version_3(&store).await;
+    holds_version_8(&store).await;
+    let new = folder.path().join("new.db");
+    drop(SqliteStore::open(&new).unwrap());
+    assert_eq!(schema(&folder.path().join("store.db")), schema(&new));
 }
 
 async fn holds_version_3(store: &SqliteStore) {
@@ -229,3 +332,4 @@ async fn records_of_the_first_version_still_give_the_same_chain() {
 /// Handles of the kept result in the dumps.
 const RESULT_2: &str = "411i405boshj4o1fg45o9dbip8";
 const RESULT_3: &str = "q06b3dc4ug9g864663lc55gku1";
+const RESULT_8: &str = "vjta4ah6qju9vfac0gku5p04on";

@@ -1,9 +1,7 @@
 //! Tools of every kind, and what operators say of them.
 
-use toolcrib_core::{Source, ToolId};
-use toolcrib_engine::manager::{
-    Adjustment, CatalogPage, Filter, KeepError, ManagerError, Patch, Permission, ViewFilter,
-};
+use toolcrib_core::{Source, ToolId, permission::Action};
+use toolcrib_engine::manager::{Adjustment, CatalogPage, Filter, KeepError, ManagerError, Patch, ViewFilter};
 use toolcrib_gateway::{
     KeyScope,
     api::{
@@ -71,9 +69,9 @@ pub(super) async fn relabel(
         tags: relabel.tags.map(|tags| tags.into_iter().map(Label::into_inner).collect()),
         priority: relabel.priority,
         permission: relabel.permission.map(|permission| match permission {
-            PermissionWord::Allow => Permission::Allow,
-            PermissionWord::Ask => Permission::Ask,
-            PermissionWord::Deny => Permission::Deny,
+            PermissionWord::Allow => Action::Allow,
+            PermissionWord::Ask => Action::Ask,
+            PermissionWord::Deny => Action::Deny,
         }),
         ..Adjustment::default()
     };

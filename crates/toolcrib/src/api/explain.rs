@@ -1,7 +1,6 @@
 //! Why a tool is shown, deferred, hidden or refused.
 
 use serde_json::json;
-use toolcrib_core::explain::Fate;
 use toolcrib_engine::Identity;
 use toolcrib_gateway::{
     KeyScope,
@@ -41,7 +40,7 @@ pub(super) async fn explain(api: &Api, caller: &ApiCaller, explain: Explain) -> 
     let mut found = engine.explain(&asking.scope, &explain.name).map_err(refused)?;
     if !operates {
         // What is hidden and what does not exist are one thing to whoever it is hidden from.
-        found.retain(|explanation| matches!(explanation.fate, Fate::Direct | Fate::Deferred | Fate::Merged { .. }));
+        found.retain(|explanation| explanation.fate.is_reachable());
     }
     if found.is_empty() {
         return Err(Problem::new(Code::UnknownTool, "no tool that this key may know of goes by that name"));
@@ -51,7 +50,7 @@ pub(super) async fn explain(api: &Api, caller: &ApiCaller, explain: Explain) -> 
     let mut tools = Vec::new();
     for explanation in &found {
         let arguments = arguments_for(explanation, &arguments);
-        let judged = engine.judge(&asking.scope, &identity, &explanation.name, &arguments).await.map_err(refused)?;
+        let judged = engine.judge(&asking.scope, &identity, explanation, &arguments).await.map_err(refused)?;
         tools.push(as_wire(&told(explanation, judged.as_ref()))?);
     }
     Ok(Explained { tools })

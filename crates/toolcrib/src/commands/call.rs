@@ -5,6 +5,11 @@ use std::{io::IsTerminal, time::Duration};
 use anyhow::{Context, bail};
 use serde_json::{json, value::RawValue};
 use tokio_util::sync::CancellationToken;
+use toolcrib_core::{
+    Source,
+    bridge::suggest,
+    categories::{TOOL_CATALOG_LOAD, TOOL_CATALOG_UNLOAD},
+};
 use toolcrib_engine::{CallReply, CallRequest, Cause, Door, Outcome, Trust};
 
 use crate::{args::CallArgs, asker, exit::Exit, files::read_stdin, print, world::World};
@@ -60,6 +65,9 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
             }
         }
         CallReply::Question(request) => print::note(print::clean(&request.description)),
+        CallReply::Protocol { .. } if report.cause == Some(Cause::UnknownTool) && !args.look.json => {
+            print::note(print::clean(&no_tool(&world, &args.name)));
+        }
         CallReply::Protocol { code, message, data } => {
             if args.look.json {
                 print::json(&json!({"error": {"code": code, "message": message, "data": data}}))?;
@@ -73,6 +81,14 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
     {
         print::note(format!("`toolcrib approvals approve {request}` lets this call run once."));
     }
+    if let Some(id) = &report.tool
+        && id.source == Source::Builtin
+        && [TOOL_CATALOG_LOAD, TOOL_CATALOG_UNLOAD].contains(&id.name.as_str())
+    {
+        print::note(
+            "What is loaded belongs to one conversation with `toolcrib serve`; this command's ended with it. To have categories loaded from the start, name them in categories.auto_load or categories.pinned.",
+        );
+    }
     world.stop().await;
     Ok(match report.outcome {
         Outcome::Ok => Exit::Done,
@@ -82,6 +98,16 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
         Outcome::Denied => Exit::Denied,
         Outcome::Unavailable => Exit::Unavailable,
     })
+}
+
+/// That a name leads to no tool, whether there is none or not for this scope, for a person who has commands and not the bridge.
+fn no_tool(world: &World, name: &str) -> String {
+    let view = world.view().ok();
+    let near = view.map(|view| suggest(name, view.set.names())).unwrap_or_default();
+    let near = if near.is_empty() { String::new() } else { format!(" (closest: {})", near.join(", ")) };
+    format!(
+        "there is no tool '{name}' to be called here{near}; `toolcrib explain {name}` says why, `toolcrib search WORDS` finds others"
+    )
 }
 
 fn read_arguments(text: Option<&str>) -> anyhow::Result<Option<Box<RawValue>>> {

@@ -28,7 +28,7 @@ pub(crate) async fn run(args: ExplainArgs) -> anyhow::Result<Exit> {
     let mut judged = Vec::new();
     for explanation in &found {
         let arguments = arguments_for(explanation, &arguments);
-        judged.push(world.engine.judge(&world.scope, &Identity::default(), &explanation.name, &arguments).await?);
+        judged.push(world.engine.judge(&world.scope, &Identity::default(), explanation, &arguments).await?);
     }
     if args.look.json {
         let list: Vec<Value> =
@@ -46,14 +46,22 @@ pub(crate) async fn run(args: ExplainArgs) -> anyhow::Result<Exit> {
         }
     }
     if found.is_empty() {
-        let view = world.inspect()?;
-        let near = toolcrib_core::bridge::suggest(&args.name, view.set.names());
-        let near = if near.is_empty() { String::new() } else { format!(" Closest names: {}.", near.join(", ")) };
-        print::note(print::clean(&format!("No source offers a tool called '{}'.{near}", args.name)));
+        print::note(print::clean(&no_such_tool(&world, &args.name)));
         world.warn_about_sources();
     }
     world.stop().await;
     Ok(if found.is_empty() { Exit::Failed } else { Exit::Done })
+}
+
+/// That there is no such tool, and how to find the one that is meant.
+fn no_such_tool(world: &World, name: &str) -> String {
+    let view = world.inspect().ok();
+    let near = view.map(|view| toolcrib_core::bridge::suggest(name, view.set.names())).unwrap_or_default();
+    let near = match near[..] {
+        [] => "`toolcrib search WORDS` finds tools, `toolcrib tools` lists them".to_owned(),
+        _ => format!("Closest names: {}", near.join(", ")),
+    };
+    format!("No source offers a tool called '{name}'. {near}.")
 }
 
 /// What is wrong with `--with`.
@@ -80,6 +88,9 @@ pub(crate) fn told(explanation: &Explanation, judgement: Option<&Judgement>) -> 
 fn sentence(judgement: &Judgement, with_arguments: bool) -> String {
     let call = if with_arguments { "This call" } else { "A call without arguments" };
     let nature = format!("{} risk, {}", judgement.risk.word(), judgement.effect.word().replace('_', "-"));
+    if let Some(hindrance) = &judgement.hindrance {
+        return format!("  {call} would not run now: {hindrance} ({nature}).");
+    }
     match &judgement.decision {
         Decision::Allow { authority } => {
             format!("  {call} would run if its arguments fit ({authority}; {nature}, unless a person said \"never\").")
@@ -141,6 +152,7 @@ pub(crate) fn as_value(judgement: &Judgement) -> Value {
         })
         .collect();
     json!({
+        "hindrance": judgement.hindrance,
         "decision": decision,
         "authority": authority,
         "reason": reason,

@@ -8,7 +8,7 @@ use toolcrib_core::categories::{
     BadCategoryId, Book, CategoryId, CategorySpec, Connector, Offered, Patterns, Unloaded,
 };
 
-use super::{selectors, size};
+use super::{policy, selectors, size};
 
 /// The book, where categories are loaded. What cannot be read stops the start: `only` and `except` hide tools.
 pub(super) fn book(loaded: &Loaded) -> anyhow::Result<Option<Arc<Book>>> {
@@ -42,6 +42,12 @@ pub(super) fn book(loaded: &Loaded) -> anyhow::Result<Option<Arc<Book>>> {
     for (text, said) in &config.category {
         let key = format!("category.{text}");
         let id: CategoryId = text.parse().map_err(|bad: BadCategoryId| anyhow!("{}: {bad}", place(&key)))?;
+        if let Some(twin) = policy::twin(text, config.category.keys()) {
+            let place = place(&key);
+            bail!(
+                "{place}: '{twin}' and '{text}' are one category, because the case of letters does not count; make one of them"
+            );
+        }
         let spec = CategorySpec {
             name: said.name.clone(),
             description: said.description.clone(),

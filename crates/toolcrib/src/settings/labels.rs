@@ -2,11 +2,38 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use anyhow::anyhow;
 use toolcrib_config::{
     Loaded,
     model::{LabelConfig, RuleAction, ServerConfig},
 };
-use toolcrib_core::{Labels, permission::Action};
+use toolcrib_core::{Labels, labels::word, permission::Action};
+
+/// Whether all labels can be used. One that cannot stops the start: lists that restrict may go by it.
+pub(super) fn check(loaded: &Loaded) -> anyhow::Result<()> {
+    let check = |key: String, text: &str| {
+        word::check(text).map_err(|bad| {
+            let place = loaded.origins.text(&key);
+            anyhow!("{place}: '{}' cannot be a label: {bad}", word::shown(text))
+        })
+    };
+    for (name, server) in &loaded.config.servers {
+        let key = format!("servers.{name}");
+        let of_server = (key.clone(), &server.namespace, &server.category, Some(&server.tags));
+        let of_tools = server
+            .tools
+            .iter()
+            .map(|(tool, said)| (format!("{key}.tools.{tool}"), &said.namespace, &said.category, said.tags.as_ref()));
+        for (key, namespace, category, tags) in std::iter::once(of_server).chain(of_tools) {
+            namespace.as_deref().map_or(Ok(()), |text| check(format!("{key}.namespace"), text))?;
+            // Empty takes it away from one tool.
+            let category = category.as_deref().filter(|text| !text.is_empty());
+            category.map_or(Ok(()), |text| check(format!("{key}.category"), text))?;
+            tags.into_iter().flatten().try_for_each(|tag| check(format!("{key}.tags"), tag))?;
+        }
+    }
+    Ok(())
+}
 
 /// Of all tools of a server, and of single ones.
 pub(super) fn of_server(

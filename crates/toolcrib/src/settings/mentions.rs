@@ -4,6 +4,7 @@ use globset::Glob;
 use toolcrib_config::Loaded;
 use toolcrib_core::{
     Source, ToolId,
+    categories::Patterns,
     select::{Mention, Mentioned},
 };
 
@@ -22,6 +23,7 @@ pub(crate) fn mentions(loaded: &Loaded) -> Vec<Mention> {
     for (name, members) in &config.groups {
         found.selectors(&format!("groups.{name}"), members);
     }
+    found.categories();
     let (shown, payloads) = (&config.disclosure, &config.payloads);
     for (key, list) in [
         ("disclosure.always", &shown.always),
@@ -67,6 +69,37 @@ impl Found<'_> {
     fn patterns(&mut self, key: &str, list: &[String], so: Option<&'static str>) {
         for pattern in list.iter().filter_map(|text| text.parse().ok()) {
             self.push(key, Mentioned::Pattern(pattern), so);
+        }
+    }
+
+    fn categories(&mut self) {
+        let categories = &self.loaded.config.categories;
+        if !categories.enabled {
+            return;
+        }
+        for (key, list) in [("categories.pinned", &categories.pinned), ("categories.auto_load", &categories.auto_load)]
+        {
+            for id in list.iter().filter_map(|text| text.parse().ok()) {
+                self.push(key, Mentioned::Category(id), None);
+            }
+        }
+        let (only, except) = (categories.only.as_deref().unwrap_or_default(), &categories.except);
+        for (key, list, so) in
+            [("categories.only", only, None), ("categories.except", except, Some("it keeps nothing back"))]
+        {
+            for text in list {
+                if let Ok(patterns) = Patterns::parse([text.as_str()]) {
+                    self.push(key, Mentioned::Categories(patterns, text.clone()), so);
+                }
+            }
+        }
+        for text in categories.connectors.iter().flatten() {
+            if let Ok(connector) = text.strip_prefix("connector:").unwrap_or(text).parse() {
+                self.push("categories.connectors", Mentioned::Connector(connector), None);
+            }
+        }
+        for (name, said) in &categories.category {
+            self.selectors(&format!("categories.category.{name}.tools"), &said.tools);
         }
     }
 

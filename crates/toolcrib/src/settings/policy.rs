@@ -10,6 +10,8 @@ use toolcrib_config::{
 };
 use toolcrib_core::{
     Source, ToolId,
+    categories::BadCategoryId,
+    labels::word::same,
     name::MergeRule,
     select::{
         Allow, DeniedTools, Layer, Lists, ModelRule, Named, Origins, Policy, Role, ServerFilter, SubAgents, sender_key,
@@ -24,11 +26,19 @@ use super::{globs, selectors};
 pub(super) fn groups(loaded: &Loaded) -> anyhow::Result<Groups> {
     let mut groups = Groups::default();
     for (name, members) in &loaded.config.groups {
+        if let Some(twin) = twin(name, loaded.config.groups.keys()) {
+            let place = loaded.origins.text(&format!("groups.{name}"));
+            bail!(
+                "{place}: '{twin}' and '{name}' are one group, because the case of letters does not count; make one of them"
+            );
+        }
         groups.insert(name, selectors(members, &format!("groups.{name}"), loaded)?);
     }
     if loaded.config.categories.enabled {
         for (name, said) in &loaded.config.categories.category {
-            groups.insert_category(name, selectors(&said.tools, &format!("categories.category.{name}.tools"), loaded)?);
+            let key = format!("categories.category.{name}");
+            let id = name.parse().map_err(|bad: BadCategoryId| anyhow!("{}: {bad}", loaded.origins.text(&key)))?;
+            groups.insert_category(id, selectors(&said.tools, &format!("{key}.tools"), loaded)?);
         }
     }
     for (name, members) in &loaded.config.groups {
@@ -45,6 +55,11 @@ pub(super) fn groups(loaded: &Loaded) -> anyhow::Result<Groups> {
         groups.alias(name, tool);
     }
     Ok(groups)
+}
+
+/// The name that stands before this one and is the same but for the case of letters.
+pub(super) fn twin<'n>(name: &str, all: impl Iterator<Item = &'n String>) -> Option<&'n String> {
+    all.take_while(|other| *other != name).find(|other| same(other, name))
 }
 
 /// Servers whose tools are merged.

@@ -65,7 +65,7 @@ fn calls_end_with_the_code_of_their_outcome() {
     check("", &["call", "current_time", "{}"], 0, "UTC", "");
     check("", &["call", "read_file", r#"{"path":"none.txt"}"#], 1, "", "none.txt");
     check("", &["call", "read_file", "{}"], 1, "", "\"required\":[\"path\"]");
-    check("", &["call", "no_such_tool"], 1, "", "tool_search");
+    check("", &["call", "no_such_tool"], 1, "", "`toolcrib search WORDS`");
     check("", &["call", "current_time", "--trust", "none"], 3, "", "permissions.allow");
     check("[permissions]\nallow = ['current_time']", &["call", "current_time", "--trust", "none"], 0, "UTC", "");
     check("", &with_catalog(&["call", "shop__find_order", r#"{"number":"1"}"#]), 4, "", "cannot be called");

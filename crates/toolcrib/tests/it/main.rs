@@ -8,6 +8,7 @@ mod http;
 mod kept;
 mod labels;
 mod matrix;
+mod pages;
 mod parked;
 mod path_rules;
 mod plugins;

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use globset::GlobMatcher;
 
-use super::{FindingKind, Known, Level, PolicyFinding, entries};
+use super::{FindingKind, Known, Level, PolicyFinding, categories, entries};
 use crate::{
     Catalog, Source, SourceState, ToolId,
     assemble::AssembleSettings,
     bridge::suggest,
+    categories::{CategoryId, Connector, Patterns},
     name::exposed_name,
     permission::{RiskRule, ToolPattern},
     selector::Selector,
@@ -36,6 +37,12 @@ pub enum Mentioned {
     Tool(ToolId),
     /// Tools of one source, by a glob over the names that it gives them itself.
     Own(Source, GlobMatcher),
+    /// A category that is loaded.
+    Category(CategoryId),
+    /// Categories, by a name or glob as it was written.
+    Categories(Patterns, String),
+    /// A connector whose categories may be loaded.
+    Connector(Connector),
 }
 
 /// Which of these entries name nothing, and why. Sorted by gravity.
@@ -87,6 +94,9 @@ fn look(mention: &Mention, known: &Known<'_>) -> Option<PolicyFinding> {
             let text = glob.glob().glob();
             (text.to_owned(), absent(source, text, known))
         }
+        Mentioned::Category(id) => (id.to_string(), categories::loaded(id, known)?),
+        Mentioned::Categories(patterns, text) => (text.clone(), categories::fitting(patterns, text, known)?),
+        Mentioned::Connector(connector) => (connector.to_string(), categories::connector(connector, known)?),
     };
     let message = match mention.so.filter(|_| kind == FindingKind::Unmatched) {
         Some(so) => format!("{message}; {so}"),

@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
+use toolcrib_core::permission::Action;
 use toolcrib_engine::{
     BoxFuture, StoreError,
-    manager::{Adjustment, KeepError, Keeper, Patch, Permission},
+    manager::{Adjustment, KeepError, Keeper, Patch},
     store_tools::{EntryStore, NewEntry, Quota, Shelf, StoredEntry, Usage},
 };
 
@@ -166,10 +167,10 @@ async fn later_words_are_laid_over_earlier_ones() {
     let store = Arc::new(Shelves::default());
     let (one, its) = process(&store, "");
     its.change(&one, "ann", &say("mcp:s/t", off())).await.unwrap();
-    let ask = Adjustment { permission: Some(Permission::Ask), ..Adjustment::default() };
+    let ask = Adjustment { permission: Some(Action::Ask), ..Adjustment::default() };
     its.change(&one, "bob", &say("mcp:s/t", ask)).await.unwrap();
     let said = one.adjustment(&id("mcp:s/t")).unwrap();
-    assert_eq!((said.enabled, said.permission, said.by.as_deref()), (Some(false), Some(Permission::Ask), Some("bob")));
+    assert_eq!((said.enabled, said.permission, said.by.as_deref()), (Some(false), Some(Action::Ask), Some("bob")));
     let patch = Patch { reset: true, say: Adjustment { priority: Some(2), ..Adjustment::default() } };
     its.change(&one, "bob", &[(id("mcp:s/t"), patch)]).await.unwrap();
     let said = one.adjustment(&id("mcp:s/t")).unwrap();

@@ -3,7 +3,7 @@
 use toolcrib_core::{Labels, Scope, permission::Action, shortlist::Condition};
 use toolcrib_engine::{
     Engine, EngineSettings,
-    manager::{Adjustment, Permission, When},
+    manager::{Adjustment, When},
 };
 
 use super::*;
@@ -78,7 +78,7 @@ fn every_label_can_be_said() {
         said.tags = Some(vec!["x".into(), "y".into()]);
         said.priority = Some(-2);
         said.conditions = Some(vec![When::Mode(vec!["plan".into()]), When::Mentions(vec!["disk".into()])]);
-        said.permission = Some(Permission::Ask);
+        said.permission = Some(Action::Ask);
     };
     assert_eq!(manager.update(&id(T), say), Ok(true));
     let labels = manager.hub().catalog().get(&id(T)).unwrap().labels().clone();
@@ -125,11 +125,11 @@ fn a_tool_that_is_switched_off_is_explained_with_who_did_it_and_what_brings_it_b
     assert!(text.contains("switched off") && text.contains("by terminal on 20"), "{text}");
     assert!(text.contains("toolcrib tools enable \"mcp:s/t\""), "{text}");
     manager.reset(&id(T)).unwrap();
-    manager.acting_as("http:ann").update(&id(T), |said| said.permission = Some(Permission::Deny)).unwrap();
+    manager.acting_as("http:ann").update(&id(T), |said| said.permission = Some(Action::Deny)).unwrap();
     assert!(!sees("s__t"));
     let text = sentence();
     assert!(text.contains("permission is deny") && text.contains("by http:ann on 20"), "{text}");
-    manager.update(&id(T), |said| said.permission = Some(Permission::Ask)).unwrap();
+    manager.update(&id(T), |said| said.permission = Some(Action::Ask)).unwrap();
     assert!(sees("s__t"));
 }
 

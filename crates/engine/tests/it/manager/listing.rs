@@ -1,9 +1,9 @@
 //! Queries, compact rows, statistics and the view for user interfaces.
 
 use serde_json::to_value;
-use toolcrib_core::{Scope, permission::Action};
+use toolcrib_core::{Scope, categories::Book, permission::Action, selector::Selector};
 use toolcrib_engine::{
-    CallEvent, Door, Engine, EngineSettings, EventSink, Outcome,
+    CallEvent, Door, Engine, EngineSettings, EventSink, Identity, Outcome,
     manager::{Count, Filter, Shown, ViewFilter},
     stats::Statistics,
 };
@@ -31,7 +31,7 @@ fn a_filter_names_what_is_wanted() {
     let manager = everything();
     let f = Filter::default;
     let text = |text: &str| Some(text.to_owned());
-    let rows: [(Filter, &[&str]); 16] = [
+    let rows: [(Filter, &[&str]); 20] = [
         (f(), &["refund", "order", "get_pr", "github_api", "note", "read_file", "list", "broken"]),
         (Filter::enabled(), &["order", "get_pr", "github_api", "note", "read_file", "list", "broken"]),
         (Filter { enabled: Some(false), ..f() }, &["refund"]),
@@ -45,6 +45,12 @@ fn a_filter_names_what_is_wanted() {
         (Filter { namespace: text("none"), ..f() }, &[]),
         (Filter { category: text("sales"), enabled: Some(true), ..f() }, &["order"]),
         (Filter { tag: text("money"), ..f() }, &["order"]),
+        // The case of letters does not count.
+        (Filter { namespace: text("Shop"), ..f() }, &["refund", "order"]),
+        (Filter { category: text("SALES"), ..f() }, &["refund", "order"]),
+        (Filter { tag: text("Money"), ..f() }, &["order"]),
+        // A connector's tools are in its category.
+        (Filter { category: text("connector:github:work"), ..f() }, &["get_pr"]),
         (Filter { text: text("READS file"), ..f() }, &["read_file"]),
         (Filter { text: text("money does"), ..f() }, &["order"]),
         (Filter { text: text("  "), kind: text("plugin"), ..f() }, &["note"]),
@@ -126,8 +132,8 @@ fn figures_are_those_of_the_tools_and_of_the_calls() {
     let stats = manager.stats().unwrap();
     let count = |total, enabled| Count { total, enabled };
     assert_eq!((stats.tools, stats.adjusted, stats.calls), (count(4, 2), 1, 4));
-    assert_eq!(stats.namespaces.get("n"), Some(&count(2, 1)));
-    assert_eq!(stats.namespaces.get("default"), Some(&count(2, 1)));
+    assert_eq!(stats.namespaces.get(&"n".into()), Some(&count(2, 1)));
+    assert_eq!(stats.namespaces.get(&"Default".into()), Some(&count(2, 1)));
     assert_eq!(stats.categories.len(), 1);
     assert_eq!((stats.kinds["custom"], stats.kinds["mcp"]), (count(3, 2), count(1, 0)));
     let top: Vec<_> = stats.top.iter().map(|used| (used.id.name.as_str(), used.calls)).collect();
@@ -140,10 +146,7 @@ fn the_view_has_tools_of_every_kind_with_what_a_scope_sees_of_them() {
     let publisher = server(&manager, &[]);
     let tools = vec![json!({"name": "list"}), json!({"name": "broken", "inputSchema": 5})];
     publisher.tools(SourceState::Down { reason: "no answer".into() }, tools, None, true);
-    manager
-        .acting_as("ann")
-        .update(&id("order"), |said| said.permission = Some(toolcrib_engine::manager::Permission::Ask))
-        .unwrap();
+    manager.acting_as("ann").update(&id("order"), |said| said.permission = Some(Action::Ask)).unwrap();
     let engine = Engine::new(manager.hub().clone(), EngineSettings::default(), None, vec![]);
     let page = engine.entries(&Scope::default(), &ViewFilter::default()).unwrap();
     assert_eq!((page.total, page.next.is_none()), (8, true));
@@ -196,4 +199,79 @@ fn pages_follow_one_another_without_a_gap_or_a_double() {
         }
         assert!(ids.iter().eq(all.entries.iter().map(|entry| &entry.id)), "{limit}");
     }
+}
+
+/// One notion of what is in a category: for the view, for `category:NAME`, and for the filter of searches.
+#[tokio::test]
+async fn categories_are_what_selectors_take_them_for() {
+    let manager = everything();
+    let mut settings = EngineSettings::default();
+    let mut book = Book::default();
+    book.upsert_tools("Sales".parse().unwrap(), ["plugin:notes", "mcp:s/list"].map(|text| text.parse().unwrap()));
+    settings.assemble.policy.categories = Some(Arc::new(book));
+    let engine = Engine::new(manager.hub().clone(), settings, None, vec![]);
+    let seen = |category: &str| -> Vec<String> {
+        let tools = Filter { category: Some(category.into()), ..Filter::default() };
+        let page = engine.entries(&Scope::default(), &ViewFilter { tools, ..ViewFilter::default() }).unwrap();
+        page.entries.iter().map(|entry| entry.id.to_string()).collect()
+    };
+    let sales = ["plugin:notes/note", "mcp:s/list", "custom:own/order", "custom:own/refund"];
+    assert_eq!(seen("sales"), sales);
+    assert_eq!(seen("SALES"), sales);
+    assert_eq!(seen("connector:github:work"), ["connector:github:work/get_pr"]);
+    assert!(seen("connector:").is_empty() && seen("none").is_empty());
+    let policy = engine.settings().assemble.policy.clone();
+    let all = engine.entries(&Scope::default(), &ViewFilter::default()).unwrap().entries;
+    for category in ["sales", "code", "connector:github", "connector:github:work"] {
+        let selector: Selector = format!("category:{category}").parse().unwrap();
+        let catalog = engine.hub().catalog();
+        let named =
+            all.iter().filter(|entry| selector.grants(catalog.get(&entry.id).unwrap(), &entry.name, &policy.groups));
+        assert_eq!(named.map(|entry| entry.id.to_string()).collect::<Vec<_>>(), seen(category), "{category}");
+        let said = all.iter().filter(|entry| entry.categories.contains(&category.parse().unwrap()));
+        assert_eq!(said.map(|entry| entry.id.to_string()).collect::<Vec<_>>(), seen(category), "{category}");
+    }
+    let found =
+        engine.search(&Scope::default(), &json!({"query": "note", "category": "SALES"})).await.unwrap().unwrap();
+    assert!(found.to_string().contains(r#""name":"note""#), "{found}");
+    let none = engine.search(&Scope::default(), &json!({"query": "note", "category": "code"})).await.unwrap().unwrap();
+    assert!(!none.to_string().contains(r#""name":"note""#), "{none}");
+}
+
+/// What cannot run is not said to run.
+#[tokio::test]
+async fn a_judgement_tells_what_keeps_a_call_from_running() {
+    let manager = everything();
+    let publisher = server(&manager, &["list"]);
+    let state = |state: SourceState| publisher.tools(state, vec![json!({"name": "list"})], None, true);
+    let engine = Engine::new(manager.hub().clone(), EngineSettings::default(), None, vec![]);
+    let judged = async |name: &str| {
+        let explained = engine.explain(&Scope::default(), name).unwrap().remove(0);
+        engine.judge(&Scope::default(), &Identity::default(), &explained, &json!({})).await.unwrap()
+    };
+    state(SourceState::Ready);
+    assert_eq!(judged("mcp:s/list").await.unwrap().hindrance, None);
+    state(SourceState::Starting);
+    assert!(judged("mcp:s/list").await.unwrap().hindrance.unwrap().contains("still starting"));
+    state(SourceState::Down { reason: "no answer".into() });
+    assert_eq!(judged("mcp:s/list").await.unwrap().hindrance.unwrap(), "mcp:s is down (no answer)");
+    state(SourceState::Disabled);
+    assert!(judged("mcp:s/list").await.unwrap().hindrance.unwrap().contains("not to be called"));
+    // Not of another tool of that name either.
+    assert!(judged("custom:own/refund").await.is_none());
+    // The name that it would have is another tool's.
+    let clash = Registration { source: Source::Custom("own__x".into()), ..plain("y") };
+    manager.insert(clash, OnConflict::Error).unwrap();
+    manager.insert(plain("x__y"), OnConflict::Error).unwrap();
+    let explained = engine.explain(&Scope::default(), "own__x__y").unwrap();
+    let lost = explained.iter().filter(|one| !one.fate.is_reachable());
+    for one in lost {
+        let judged = engine.judge(&Scope::default(), &Identity::default(), one, &json!({})).await.unwrap();
+        assert!(judged.is_none(), "{}", one.sentence());
+    }
+    // Where something required is missing nothing is served.
+    let scope = Scope { required: vec!["mcp:s/gone".parse().unwrap()], ..Scope::default() };
+    let explained = engine.explain(&scope, "custom:own/order").unwrap().remove(0);
+    let judgement = engine.judge(&scope, &Identity::default(), &explained, &json!({})).await.unwrap().unwrap();
+    assert!(judgement.hindrance.unwrap().starts_with("nothing is served here"));
 }

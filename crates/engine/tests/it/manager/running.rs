@@ -3,7 +3,7 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use serde_json::value::RawValue;
-use toolcrib_core::Scope;
+use toolcrib_core::{Scope, ToolResult};
 use toolcrib_engine::{
     CallContext, CallReport, CallRequest, Door, Engine, EngineSettings, Invocation, InvokeError, Outcome,
     manager::{Filter, ManagerError},
@@ -107,4 +107,83 @@ async fn what_runs_is_waited_for_and_then_cut_off() {
     assert!(!manager.shutdown(Duration::from_millis(5)).await);
     // Nobody knows what came of it.
     assert_eq!(running.await.unwrap().outcome, Outcome::Unknown);
+}
+
+/// Looks at the manager and the hub when it goes.
+struct Farewell {
+    manager: Manager,
+    gone: Arc<std::sync::atomic::AtomicUsize>,
+}
+
+impl toolcrib_engine::Backend for Farewell {
+    fn invoke<'a>(&'a self, _: Invocation<'a>) -> toolcrib_engine::BoxFuture<'a, Result<ToolResult, InvokeError>> {
+        Box::pin(async { Ok(ToolResult::text("")) })
+    }
+}
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        let _ = self.manager.insert(plain("farewell"), OnConflict::Replace);
+        let _ = self.manager.entries();
+        assert!(self.manager.hub().backend(&Source::Custom("nobody".into())).is_none());
+        self.gone.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// A backend is a program's own; what it does when it goes must not find a lock held.
+#[test]
+fn backends_may_use_the_manager_when_they_go() {
+    #[track_caller]
+    fn check(what: &str, change: impl FnOnce(&Manager, Registration) + Send + 'static) {
+        let (told, heard) = std::sync::mpsc::channel();
+        let gone = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let count = gone.clone();
+        std::thread::spawn(move || {
+            let manager = manager();
+            let farewell = Farewell { manager: manager.clone(), gone: count };
+            change(&manager, Registration { backend: Arc::new(farewell), ..plain("t") });
+            let _ = told.send(());
+        });
+        assert!(heard.recv_timeout(Duration::from_secs(10)).is_ok(), "{what} holds a lock");
+        assert_eq!(gone.load(Ordering::SeqCst), 1, "{what}");
+    }
+    let put = |manager: &Manager, one: Registration| drop(manager.insert(one, OnConflict::Error).unwrap());
+    check("replacing", move |manager, one| {
+        put(manager, one);
+        put_over(manager, plain("t"));
+    });
+    check("being refused", move |manager, one| {
+        put(manager, plain("t"));
+        assert!(manager.insert(one, OnConflict::Error).is_err());
+    });
+    check("replacing many", move |manager, one| {
+        put(manager, one);
+        manager.extend([plain("u"), plain("t")], OnConflict::Replace).unwrap();
+    });
+    check("removing", move |manager, one| {
+        put(manager, one);
+        assert!(manager.remove(&id("t")).unwrap());
+    });
+    check("clearing", move |manager, one| {
+        put(manager, one);
+        manager.clear().unwrap();
+    });
+    check("shutting down", move |manager, one| {
+        put(manager, one);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        assert!(runtime.block_on(manager.shutdown(Duration::from_secs(1))));
+    });
+    let other = || Source::Custom("other".into());
+    check("removing a source", move |manager, one| {
+        let _publisher = manager.hub().register(other(), SourceOptions::default(), one.backend);
+        manager.hub().remove(&other());
+    });
+    check("registering a source anew", move |manager, one| {
+        let _publisher = manager.hub().register(other(), SourceOptions::default(), one.backend);
+        let _next = manager.hub().register(other(), SourceOptions::default(), Arc::new(Script::default()));
+    });
+}
+
+fn put_over(manager: &Manager, one: Registration) {
+    assert!(manager.insert(one, OnConflict::Replace).unwrap().is_some());
 }

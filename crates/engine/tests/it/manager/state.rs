@@ -1,8 +1,11 @@
 //! Saving a state and putting it in force again.
 
 use serde_json::{from_value, to_value};
-use toolcrib_core::shortlist::{Condition, Test};
-use toolcrib_engine::manager::{Adjustment, ManagerError, Permission, STATE_VERSION, State};
+use toolcrib_core::{
+    permission::Action,
+    shortlist::{Condition, Test},
+};
+use toolcrib_engine::manager::{Adjustment, ManagerError, STATE_VERSION, State};
 
 use super::*;
 
@@ -88,7 +91,7 @@ fn a_state_says_what_it_says_and_no_more() {
 fn one_bad_line_costs_only_itself() {
     let manager = with([plain("a"), plain("b")]);
     let bad = Adjustment { namespace: Some("\n".into()), ..Adjustment::default() };
-    let good = Adjustment { permission: Some(Permission::Ask), ..Adjustment::default() };
+    let good = Adjustment { permission: Some(Action::Ask), ..Adjustment::default() };
     let report =
         manager.apply(&State { version: 1, tools: BTreeMap::from([(id("a"), bad), (id("b"), good)]) }).unwrap();
     assert_eq!((report.applied, report.refused.len()), (vec![id("b")], 1));

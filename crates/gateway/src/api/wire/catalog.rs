@@ -5,12 +5,19 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
+use toolcrib_core::labels::word;
+
 use super::{More, Number, Text, Word};
 
-/// Longest label.
-const LABEL: usize = 64;
+/// What does not show, as a part of a regular expression's class: what [`word::check`] refuses. Beyond U+FFFF as the
+/// characters themselves, since dialects do not agree on how to write those.
+const HIDDEN: &str = concat!(
+    r"\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e",
+    r"\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb",
+    "\u{e0000}-\u{e0fff}\u{1d173}-\u{1d17a}"
+);
 
-/// A word said of tools: `MIN` to 64 characters without commas and control characters, and without blanks around it.
+/// A word said of tools: `MIN` to 64 characters that show, without commas, and without blanks around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label<const MIN: usize>(String);
 
@@ -24,18 +31,11 @@ impl<const MIN: usize> Label<MIN> {
 impl<'de, const MIN: usize> Deserialize<'de> for Label<MIN> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let length = text.chars().count();
-        let blank = |letter: char| letter.is_whitespace() || letter == '\u{feff}';
-        let around = text.starts_with(blank) || text.ends_with(blank);
-        if !(MIN..=LABEL).contains(&length)
-            || around
-            || text.contains(|letter: char| letter.is_control() || letter == ',')
-        {
-            return Err(D::Error::custom(format!(
-                "give {MIN} to {LABEL} characters without commas and control characters, and without blanks around them"
-            )));
+        match word::check(&text) {
+            Err(_) if MIN == 0 && text.is_empty() => Ok(Self(text)),
+            Err(bad) => Err(D::Error::custom(format!("this label cannot be used: {bad}"))),
+            Ok(()) => Ok(Self(text)),
         }
-        Ok(Self(text))
     }
 }
 
@@ -49,10 +49,9 @@ impl<const MIN: usize> JsonSchema for Label<MIN> {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let inner = "[^,\\u0000-\\u001f\\u007f-\\u009f]";
-        let outer = "[^,\\s\\u0000-\\u001f\\u007f-\\u009f]";
+        let (inner, outer) = (format!("[^,{HIDDEN}]"), format!("[^,\\s{HIDDEN}]"));
         let pattern = format!("^({outer}({inner}*{outer})?){}$", if MIN == 0 { "?" } else { "" });
-        json_schema!({"type": "string", "minLength": MIN, "maxLength": LABEL, "pattern": pattern})
+        json_schema!({"type": "string", "minLength": MIN, "maxLength": word::MAX_WORD, "pattern": pattern})
     }
 }
 
@@ -119,9 +118,12 @@ pub struct CatalogEntry {
     pub enabled: bool,
     /// Its namespace.
     pub namespace: String,
-    /// What it is for.
+    /// What its label says that it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
+    /// Every category that it is in: by its label, by the configuration, as a connector's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<String>,
     /// Its tags.
     pub tags: Vec<String>,
     /// Higher comes first.

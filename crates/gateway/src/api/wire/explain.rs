@@ -41,7 +41,8 @@ pub struct Explanation {
     pub fate: String,
     /// The fate in one sentence, with the cause and what would change it.
     pub sentence: String,
-    /// What would become of the call: `decision`, `authority`, `reason`, `risk`, `effect`.
+    /// What would become of the call: `decision`, `authority`, `reason`, `risk`, `effect`; and `hindrance`, what keeps every call
+    /// of the tool from running at the moment. Nothing where no call can reach the tool.
     #[serde(default)]
     pub call: Option<More>,
     /// Stage, rule and origin of what hides it, and the state of its source.

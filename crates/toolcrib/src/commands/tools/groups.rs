@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use toolcrib_core::labels::word::Word;
 use toolcrib_engine::manager::{CatalogEntry, ViewFilter};
 
 use crate::{
@@ -76,23 +77,35 @@ fn word(by: GroupBy) -> &'static str {
 /// Groups by name; the one without a name last.
 fn grouped(world: &World, by: GroupBy) -> anyhow::Result<Vec<(String, Group)>> {
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    // As it was written first; sources are told apart to the letter.
+    let mut spellings: BTreeMap<Word, String> = BTreeMap::new();
     let mut filter = ViewFilter::default();
     loop {
         let page = world.engine.entries(&world.scope, &filter)?;
         for entry in page.entries {
-            let name = match by {
-                GroupBy::Source => entry.source.to_string(),
-                GroupBy::Category => entry.category.clone().unwrap_or_default(),
-                GroupBy::Namespace => entry.namespace.clone(),
+            let mut names: Vec<String> = match by {
+                GroupBy::Source => vec![entry.source.to_string()],
+                // In every category that it is in, as selectors have it.
+                GroupBy::Category => entry.categories.iter().map(ToString::to_string).collect(),
+                GroupBy::Namespace => vec![entry.namespace.clone()],
             };
-            let group = groups.entry(name).or_default();
-            if entry.disclosure.reachable() {
-                group.tokens += entry.tokens;
-                group.tools.push(entry);
-            } else if entry.enabled {
-                group.hidden += 1;
-            } else {
-                group.off += 1;
+            if names.is_empty() {
+                names.push(String::new());
+            }
+            for name in names {
+                let name = match by {
+                    GroupBy::Source => name,
+                    _ => spellings.entry(name.as_str().into()).or_insert(name).clone(),
+                };
+                let group = groups.entry(name).or_default();
+                if entry.disclosure.reachable() {
+                    group.tokens += entry.tokens;
+                    group.tools.push(entry.clone());
+                } else if entry.enabled {
+                    group.hidden += 1;
+                } else {
+                    group.off += 1;
+                }
             }
         }
         match page.next {

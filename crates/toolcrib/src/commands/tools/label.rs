@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use anyhow::Context;
 use serde_json::json;
-use toolcrib_core::{SourceState, ToolId, bridge::suggest, name::exposed_name, selector::Selector};
-use toolcrib_engine::manager::{Adjustment, Patch, Permission};
+use toolcrib_core::{SourceState, ToolId, bridge::suggest, name::exposed_name, permission::Action, selector::Selector};
+use toolcrib_engine::manager::{Adjustment, Patch};
 
 use crate::{
     args::{LookArgs, PermissionArg, SetArgs, SwitchArgs},
@@ -27,9 +27,9 @@ pub(super) async fn switch(args: SwitchArgs, enabled: bool) -> anyhow::Result<Ex
 
 pub(super) async fn set(args: SetArgs) -> anyhow::Result<Exit> {
     let permission = args.permission.map(|permission| match permission {
-        PermissionArg::Allow => Permission::Allow,
-        PermissionArg::Ask => Permission::Ask,
-        PermissionArg::Deny => Permission::Deny,
+        PermissionArg::Allow => Action::Allow,
+        PermissionArg::Ask => Action::Ask,
+        PermissionArg::Deny => Action::Deny,
     });
     let say = Adjustment {
         namespace: args.namespace,
@@ -41,7 +41,7 @@ pub(super) async fn set(args: SetArgs) -> anyhow::Result<Exit> {
     };
     // What only restricts or sorts may go by what a tool says of itself. A list may let tools through by their labels.
     let labels = say.namespace.is_some() || say.category.is_some() || say.tags.is_some();
-    let loosens = args.reset || labels || matches!(permission, Some(Permission::Allow | Permission::Ask));
+    let loosens = args.reset || labels || matches!(permission, Some(Action::Allow | Action::Ask));
     apply(&args.selectors, args.look, Patch { reset: args.reset, say }, loosens).await
 }
 

@@ -51,7 +51,7 @@ fn manager() -> Vec<Row> {
         ["list" => Manager::entries, ""]
         ["listEnabled" => Filter::enabled, "case 6"]
         ["listCompact" => Entry::compact, "`Compact`"]
-        ["selectForContext" => Selecting::when, "cases 7 to 10; conditions are data, so none can throw"]
+        ["selectForContext" => Selecting::when, "cases 7 to 10; a program's own condition that panics costs its own tool only"]
         ["selectByCapability" => Selecting::matching as (Selecting, &str), "ranked; cases 12 and 13"]
         ["selectWithinBudget" => Selecting::within, "counted once, not at each selection"]
         ["recordExecution" => none, "the path of calls counts; nobody reports to it"]

@@ -1,11 +1,14 @@
 //! The tool manager in a few lines; docs/tools.md shows this program.
 
-use serde_json::json;
 use std::sync::Arc;
-use toolcrib_core::{Source, ToolId, ToolResult};
-use toolcrib_engine::{
-    Backend, BoxFuture, Hub, HubLimits, Invocation, InvokeError,
-    manager::{Filter, Manager, ManagerError, OnConflict, Registration},
+
+use serde_json::json;
+use toolcrib::{
+    core::{Source, ToolId, ToolResult},
+    engine::{
+        Backend, BoxFuture, Hub, HubLimits, Invocation, InvokeError,
+        manager::{Filter, Manager, ManagerError, OnConflict, Registration},
+    },
 };
 
 struct Greet;
@@ -26,7 +29,7 @@ fn main() -> Result<(), ManagerError> {
     assert!(manager.query(&Filter::enabled())?.is_empty());
     manager.namespace("talk").set_enabled(true)?;
     let chosen = manager.select()?.matching("greet somebody").within(8_000).pick();
-    assert_eq!(chosen.tools.len(), 1);
+    assert_eq!(chosen.tools().len(), 1);
     let saved = manager.state()?;
     assert!(manager.apply(&saved)?.applied.is_empty());
     Ok(())
