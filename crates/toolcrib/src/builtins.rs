@@ -15,7 +15,9 @@ use toolcrib_connect::{
     stores::{self, StoreSettings},
 };
 use toolcrib_core::{
-    Labels, Scope, Source, SourceState, Tool, ToolResult, bridge::BRIDGE_NAMES, categories::is_catalog_tool,
+    Labels, Scope, Source, SourceState, Tool, ToolResult,
+    bridge::BRIDGE_NAMES,
+    categories::{CATALOG_TOOLS, is_catalog_tool},
     schema::Violation,
 };
 use toolcrib_engine::{
