@@ -1,7 +1,5 @@
 //! Plugins: what is handed to one that cannot be read switches that one off, anything else all of them.
 
-use std::path::Path;
-
 use serde_json::Value;
 
 use super::{
@@ -16,7 +14,7 @@ pub(super) fn read(value: Option<Value>, reader: &mut Reader<'_>) -> PluginsConf
     let mut plugins: PluginsConfig = reader.section("plugins", Some(value), Rule::AllOff);
     let folder = reader.folder("plugins.folders");
     for path in plugins.folders.iter_mut().flatten() {
-        *path = place(path, &folder, reader).to_string_lossy().into_owned();
+        *path = reader.place(path, &folder);
     }
     for (id, mut entry) in entries("plugins.settings", settings, reader) {
         let key = format!("plugins.settings.{id}");
@@ -32,11 +30,4 @@ pub(super) fn read(value: Option<Value>, reader: &mut Reader<'_>) -> PluginsConf
         }
     }
     plugins
-}
-
-fn place(path: &str, folder: &Path, reader: &Reader<'_>) -> std::path::PathBuf {
-    match path.strip_prefix("~/").zip(reader.surroundings.variable("HOME")) {
-        Some((inner, home)) => Path::new(&home).join(inner),
-        None => folder.join(path),
-    }
 }

@@ -139,6 +139,15 @@ impl Reader<'_> {
         closed(rule)
     }
 
+    /// A path as it is written in a file of `folder`; `~/` is the home folder.
+    pub(super) fn place(&self, path: &str, folder: &Path) -> String {
+        let path = match path.strip_prefix("~/").zip(self.surroundings.variable("HOME")) {
+            Some((inner, home)) => Path::new(&home).join(inner),
+            None => folder.join(path),
+        };
+        path.to_string_lossy().into_owned()
+    }
+
     /// The folder of the file that a key stands in; what relative paths are relative to.
     pub(super) fn folder(&self, key: &str) -> PathBuf {
         let folder = match self.origins.of(key) {
