@@ -6,8 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::clamp;
 use crate::{Diagnostic, Secret};
 
-/// How searches rank and learn.
-///
 /// Learning from use: tools that were called upon a search's words come earlier when such words are searched for again.
 /// Local, by tenant, and never more than another order of what the caller sees anyway. `toolcrib learned` shows and
 /// forgets it.

@@ -133,15 +133,21 @@ impl QueryVectors for Lookup {
     }
 }
 
-/// Gets the vectors of some texts, if that can be done by `deadline`. What comes later is there for the next search.
-pub(super) async fn fetch(shared: &Arc<Shared>, texts: Vec<String>, deadline: Instant) -> Result<(), Absent> {
+/// Gets the vectors of some texts, of `width` numbers each, if that can be done by `deadline`. What comes later is there for
+/// the next search.
+pub(super) async fn fetch(
+    shared: &Arc<Shared>,
+    texts: Vec<String>,
+    width: usize,
+    deadline: Instant,
+) -> Result<(), Absent> {
     let queries = &shared.queries;
     let Ok(place) = queries.requests.clone().try_acquire_owned() else { return Err(Absent::Busy) };
     let permit = queries.breaker.lock().admit(now_ms()).map_err(|_| Absent::Resting)?;
     let waits = deadline > Instant::now();
     let own = shared.clone();
     let request = tokio::spawn(async move {
-        let encoded = encode(&own, texts).await;
+        let encoded = encode(&own, texts, width).await;
         drop(place);
         encoded
     });
@@ -158,10 +164,14 @@ pub(super) async fn fetch(shared: &Arc<Shared>, texts: Vec<String>, deadline: In
     outcome
 }
 
-async fn encode(shared: &Shared, texts: Vec<String>) -> Result<(), String> {
+async fn encode(shared: &Shared, texts: Vec<String>, width: usize) -> Result<(), String> {
     let count = texts.len();
     let answer = timeout(REQUEST_TIMEOUT, shared.encoder.encode_queries(texts.clone())).await;
+    let strange = |vectors: &[Vector]| vectors.iter().map(Vector::dimensions).find(|own| *own != width);
     let cause = match answer {
+        Ok(Ok(vectors)) if strange(&vectors).is_some() => {
+            format!("a vector of {} numbers came; those of tools have {width}", strange(&vectors).unwrap_or_default())
+        }
         Ok(Ok(vectors)) if vectors.len() == count => {
             let mut known = shared.queries.known.lock();
             texts.into_iter().zip(vectors).for_each(|(text, vector)| known.insert(text, vector));

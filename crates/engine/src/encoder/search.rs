@@ -42,6 +42,7 @@ pub(crate) async fn search_reply(
     let mut why = None;
     for _ in 0..ROUNDS {
         let Some(encoded) = view.encoded().cloned() else { break };
+        let width = encoded.dimensions();
         let lookup = Lookup::new(encoding.shared.clone(), in_force.clone());
         let (index, answered) = (view.clone(), answer.clone());
         let (reply, lookup) = blocking(move || {
@@ -54,7 +55,7 @@ pub(crate) async fn search_reply(
         if missing.is_empty() {
             return reply;
         }
-        match fetch(&encoding.shared, missing, deadline).await {
+        match fetch(&encoding.shared, missing, width, deadline).await {
             Ok(()) => why = Some(Absent::Late),
             Err(absent) => {
                 why = Some(absent);
