@@ -110,7 +110,7 @@ struct Shared {
     store: Arc<dyn VectorStore>,
     queries: Queries,
     state: Mutex<EncodingState>,
-    // Counts the views that were read to their end.
+    // Counts the views that were read to their end, and the failures on the way.
     done: watch::Sender<u64>,
 }
 
@@ -144,13 +144,15 @@ impl Encoding {
         self.shared.state.lock().clone()
     }
 
-    /// Waits until the encoder has read all tools of a view, at most `patience`; whether it has. For a process that lives for
-    /// one search.
+    /// Waits until the encoder has read all tools of a view or fails, at most `patience`; whether it has. For a process that
+    /// lives for one search.
     pub async fn ready(&self, view: &Arc<View>, patience: Duration) -> bool {
         let indexed = view.clone();
         let _ = tokio::task::spawn_blocking(move || indexed.index().kind()).await;
         let mut done = self.shared.done.subscribe();
-        let all = async { while view.encoded().is_none() && done.changed().await.is_ok() {} };
+        let all = async {
+            while view.encoded().is_none() && self.state().problem.is_none() && done.changed().await.is_ok() {}
+        };
         let _ = tokio::time::timeout(patience, all).await;
         view.encoded().is_some()
     }

@@ -8,15 +8,22 @@ use std::{
 };
 
 use tokio::{sync::mpsc, time::timeout};
-use toolcrib_core::{ContentHash, search::Vector};
+use toolcrib_core::{
+    ContentHash,
+    search::{Encoded, Vector},
+};
 
-use super::{EncoderError, Shared};
+use super::{EncoderError, EncodingState, Shared};
 use crate::{clock::now_ms, view::View};
 
 /// Rows read from, or written to, the store at a time.
 const ROWS: usize = 500;
 /// Most bytes of vectors in the store; those not used for longest make room.
 const MAX_STORED_BYTES: usize = 256 * 1024 * 1024;
+/// Most bytes of the vectors of the view that was read last that are held for the next one.
+const MAX_HELD_BYTES: usize = 64 * 1024 * 1024;
+/// Why vectors of all tools are no use.
+const STRANGE: &str = "its vectors are of different widths, or too large for so many tools";
 /// What a row costs beside its numbers.
 const ROW_BYTES: usize = 128;
 /// Longest time for one batch.
@@ -50,10 +57,10 @@ async fn read(shared: &Arc<Shared>, view: &Weak<View>, held: &Vectors) -> Option
     };
     let mut vectors: Vectors = missing.iter().filter_map(|(key, _)| Some((*key, held.get(key)?.clone()))).collect();
     missing.retain(|(key, _)| !vectors.contains_key(key));
-    tell(shared, &keys, &vectors, None);
+    tell(shared, &keys, &vectors);
     load(shared, &missing, &mut vectors).await;
     missing.retain(|(key, _)| !vectors.contains_key(key));
-    tell(shared, &keys, &vectors, None);
+    tell(shared, &keys, &vectors);
 
     let mut pause = FIRST_PAUSE;
     let mut rest = &missing[..];
@@ -66,13 +73,16 @@ async fn read(shared: &Arc<Shared>, view: &Weak<View>, held: &Vectors) -> Option
                 keep(shared, batch, &encoded).await;
                 vectors.extend(batch.iter().map(|(key, _)| *key).zip(encoded));
                 (rest, pause) = (behind, FIRST_PAUSE);
-                tell(shared, &keys, &vectors, None);
+                let width = vectors.values().next().map_or(0, |vector| vector.dimensions());
+                if !Encoded::fits(keys.len(), width) {
+                    // Not one text more is sent for what could not be used.
+                    fail(shared, &keys, &vectors, STRANGE);
+                    return None;
+                }
+                tell(shared, &keys, &vectors);
             }
             Err(error) => {
-                let text = error.to_string();
-                if tell(shared, &keys, &vectors, Some(&text)) {
-                    tracing::warn!(%error, encoder = shared.encoder.name(), "tools are not encoded; searches go by the built-in table until they are");
-                }
+                fail(shared, &keys, &vectors, &error.to_string());
                 tokio::time::sleep(pause.mul_f64(jitter())).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
@@ -80,17 +90,21 @@ async fn read(shared: &Arc<Shared>, view: &Weak<View>, held: &Vectors) -> Option
     }
     let view = view.upgrade()?;
     let by: Arc<str> = shared.encoder.name().into();
-    let vectors = tokio::task::spawn_blocking(move || {
+    let own = shared.clone();
+    let arranged = tokio::task::spawn_blocking(move || {
         let vector = |at: usize| keys.get(at).and_then(|key| vectors.get(key)).map(|vector| &**vector);
         match view.index().encode(by, vector) {
             Some(encoded) => view.encode(encoded),
-            None => tracing::warn!(
-                "the encoder's vectors are of different widths, or too large together; searches go by the built-in table"
-            ),
+            None => fail(&own, &keys, &vectors, STRANGE),
         }
         vectors
     });
-    vectors.await.ok()
+    let mut vectors = arranged.await.ok()?;
+    let held: usize = vectors.values().map(|vector| vector.dimensions() + ROW_BYTES).sum();
+    if held > MAX_HELD_BYTES {
+        vectors.clear();
+    }
+    Some(vectors)
 }
 
 /// One batch's vectors, all as wide as `like`.
@@ -139,13 +153,22 @@ async fn keep(shared: &Shared, batch: &[(ContentHash, String)], encoded: &[Arc<V
     }
 }
 
-/// Says how far it is; whether the problem is a new one.
-fn tell(shared: &Shared, keys: &[ContentHash], vectors: &Vectors, problem: Option<&str>) -> bool {
+/// Says how far it is.
+fn tell(shared: &Shared, keys: &[ContentHash], vectors: &Vectors) {
     let read = keys.iter().filter(|key| vectors.contains_key(key)).count();
-    let mut state = shared.state.lock();
-    let new = problem.is_some() && state.problem.is_none();
-    (state.read, state.tools, state.problem) = (read, keys.len(), problem.map(str::to_owned));
-    new
+    *shared.state.lock() = EncodingState { read, tools: keys.len(), problem: None };
+}
+
+/// Says why it goes no further, once until it does.
+fn fail(shared: &Shared, keys: &[ContentHash], vectors: &Vectors, problem: &str) {
+    let read = keys.iter().filter(|key| vectors.contains_key(key)).count();
+    let state = EncodingState { read, tools: keys.len(), problem: Some(problem.to_owned()) };
+    let before = std::mem::replace(&mut *shared.state.lock(), state);
+    if before.problem.is_none() {
+        let encoder = shared.encoder.name();
+        tracing::warn!(problem, encoder, "tools are not encoded; searches go by the built-in table until they are");
+    }
+    shared.done.send_modify(|count| *count += 1);
 }
 
 /// Between 0.5 and 1, so that several processes do not come back at the same moment.

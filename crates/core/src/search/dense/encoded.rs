@@ -141,7 +141,7 @@ impl Encoded {
     ) -> Option<Self> {
         let first = (count > 0).then(|| vector(0))??;
         let (dimensions, width) = (first.dimensions(), first.numbers.len());
-        if count.checked_mul(width)? > MAX_BYTES {
+        if !Self::fits(count, dimensions) {
             return None;
         }
         let mut all = Self {
@@ -157,6 +157,11 @@ impl Encoded {
             all.scales.push(vector.scale);
         }
         Some(all)
+    }
+
+    /// Whether the vectors of so many documents may be held together.
+    pub fn fits(documents: usize, dimensions: usize) -> bool {
+        documents.checked_mul(dimensions.next_multiple_of(LANES)).is_some_and(|bytes| bytes <= MAX_BYTES)
     }
 
     /// Who encoded them, as people are told.

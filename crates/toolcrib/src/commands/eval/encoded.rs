@@ -1,5 +1,5 @@
-//! What an encoder brings: the default ranker without and with it. Vectors are made before anything is timed, so the times are
-//! those of a search whose query is known.
+//! What an encoder brings: the default ranker without and with it. A query's vector is part of what is timed where it is
+//! computed at once; those of others are made before, so the times are those of a search whose query is known.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -40,14 +40,17 @@ pub(super) fn encoder(args: &EvalArgs) -> anyhow::Result<Option<Arc<dyn Encoder>
 }
 
 /// What is known of queries, and what is not.
-#[derive(Default)]
 struct Known {
+    encoder: Arc<dyn Encoder>,
     vectors: HashMap<String, Arc<Vector>>,
     missing: Mutex<BTreeSet<String>>,
 }
 
 impl QueryVectors for Known {
     fn vector(&self, text: &str) -> Option<Arc<Vector>> {
+        if let Some(vector) = self.encoder.encode_at_once(text) {
+            return Some(Arc::new(vector));
+        }
         let found = self.vectors.get(text).cloned();
         if found.is_none() {
             self.missing.lock().insert(text.to_owned());
@@ -69,7 +72,7 @@ pub(super) async fn without_and_with(
     let documents = index
         .encode(encoder.name().into(), |at| vectors.get(at))
         .context("the encoder's vectors cannot be used with this ranker")?;
-    let mut known = Known::default();
+    let mut known = Known { encoder: encoder.clone(), vectors: HashMap::new(), missing: Mutex::default() };
     for _ in 0..ROUNDS {
         let searcher = EncodedIndex { index: &index, encoding: Encoding { documents: &documents, queries: &known } };
         answers(&searcher, set, hints);
