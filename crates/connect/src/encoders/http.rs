@@ -25,7 +25,7 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 const MAX_BATCH: usize = 256;
 /// Longest time for connecting, and for a whole request.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// What an endpoint is asked, and how.
 #[derive(Clone)]

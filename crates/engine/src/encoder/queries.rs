@@ -24,7 +24,7 @@ const MAX_TEXTS: usize = 2_048;
 /// Requests under way at a time; searches beyond do not ask.
 const MAX_REQUESTS: usize = 4;
 /// When a request is given up, whoever waits for it.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 /// When to stop asking, and for how long: a search that waits in vain is worse than one that goes by the table.
 const BREAKER: BreakerPolicy = BreakerPolicy { failures: 3, window_ms: 60_000, open_ms: 30_000, successes: 1 };
 

@@ -210,21 +210,21 @@ async fn encoder(world: &World, config: &Config, wait: u64) -> anyhow::Result<Ve
         Err(error) => told
             .push(("error", format!("{} does not work: {error}; searches go by the built-in table", encoder.name()))),
     }
-    if settings_ranker_is_words(config) {
+    if ranks_by_words(config) {
         let text = "disclosure.ranker goes by words alone, so it is never asked; \"hybrid\" asks it";
         told.push(("warning", text.to_owned()));
-    } else if told.iter().all(|(level, _)| *level != "error") {
-        if !encoding.ready(&world.inspect()?, Duration::from_secs(wait)).await {
-            let EncodingState { read, tools, problem } = encoding.state();
-            let why = problem
-                .map_or_else(|| "--wait gives it longer".to_owned(), |problem| format!("the last failure: {problem}"));
-            told.push(("warning", format!("it has read {read} of {tools} tools; {why}")));
-        }
+    } else if told.iter().all(|(level, _)| *level != "error")
+        && !encoding.ready(&world.inspect()?, Duration::from_secs(wait)).await
+    {
+        let EncodingState { read, tools, problem } = encoding.state();
+        let why = problem
+            .map_or_else(|| "--wait gives it longer".to_owned(), |problem| format!("the last failure: {problem}"));
+        told.push(("warning", format!("it has read {read} of {tools} tools; {why}")));
     }
     Ok(told)
 }
 
-fn settings_ranker_is_words(config: &Config) -> bool {
+fn ranks_by_words(config: &Config) -> bool {
     matches!(config.disclosure.ranker, Ranker::Lexical | Ranker::Bm25)
 }
 

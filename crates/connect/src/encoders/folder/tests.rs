@@ -125,7 +125,7 @@ fn refused(tensors: &[Tensor<'_>], want: &str) {
 fn what_is_no_model_is_refused_with_its_file() {
     refused(&[("other", Dtype::F32, vec![1], floats([1.0]))], "'embeddings'");
     refused(&[("embeddings", Dtype::F32, vec![3], floats([1.0; 3]))], "1 axes");
-    refused(&[("embeddings", Dtype::F32, vec![1, 4_097], floats([1.0; 4_097]))], "4097");
+    refused(&[("embeddings", Dtype::F32, vec![1, 4_097], floats(vec![1.0; 4_097]))], "4097");
     refused(&[("embeddings", Dtype::F32, vec![0, 3], Vec::new())], "0 by 3");
     refused(&[("embeddings", Dtype::I32, vec![1, 1], vec![0; 4])], "I32");
     refused(&[embeddings(), ("weights", Dtype::F32, vec![1], floats([f32::NAN]))], "'weights'");

@@ -15,7 +15,7 @@ fn refused(parts: &[f32], want: &BadVector) {
 #[test]
 fn what_is_no_vector_is_refused() {
     refused(&[], &BadVector::Empty);
-    refused(&[1.0; MAX_DIMENSIONS + 1], &BadVector::TooWide(MAX_DIMENSIONS + 1));
+    refused(&vec![1.0; MAX_DIMENSIONS + 1], &BadVector::TooWide(MAX_DIMENSIONS + 1));
     refused(&[1.0, f32::NAN], &BadVector::NotFinite);
     refused(&[f32::INFINITY], &BadVector::NotFinite);
     assert!(Vector::new(&[0.0; 384]).unwrap().is_zero());
@@ -49,7 +49,7 @@ fn vectors_are_arranged_only_if_all_are_there_and_of_one_width() {
     assert!(!arrange(&[Some(&three), None]));
     assert!(!arrange(&[Some(&three), Some(&four)]), "both are 64 numbers when they are packed");
     assert!(!arrange(&[]));
-    let wide = Vector::new(&[1.0; MAX_DIMENSIONS]).unwrap();
+    let wide = Vector::new(&vec![1.0; MAX_DIMENSIONS]).unwrap();
     assert!(Encoded::arrange("x".into(), 40_000, |_| Some(&wide)).is_none(), "too large together");
 }
 
