@@ -178,12 +178,16 @@ fn nest(key: &str, value: Value) -> Map<String, Value> {
 /// Unknown keys are left where they are: they were reported with their file.
 fn build(mut tree: Map<String, Value>, reader: &mut Reader<'_>) -> Config {
     let mut take = |key: &str| tree.shift_remove(key);
+    let mut search: crate::model::SearchConfig = reader.section("search", take("search"), Rule::Default);
+    if let Some(folder) = search.encoder.as_mut().and_then(|encoder| encoder.folder.as_mut()) {
+        *folder = reader.place(folder, &reader.folder("search.encoder.folder"));
+    }
     let mut config = Config {
         servers: std::collections::BTreeMap::new(),
         plugins: plugins::read(take("plugins"), reader),
         disclosure: reader.section("disclosure", take("disclosure"), Rule::Default),
         categories: reader.section("categories", take("categories"), Rule::Default),
-        search: reader.section("search", take("search"), Rule::Default),
+        search,
         names: reader.section("names", take("names"), Rule::Default),
         payloads: reader.section("payloads", take("payloads"), Rule::Default),
         builtin: reader.section("builtin", take("builtin"), Rule::SwitchOff),

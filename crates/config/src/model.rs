@@ -41,7 +41,7 @@ pub use plugins::{PluginConfig, PluginsConfig};
 pub use policy::{
     AgentConfig, AgentRole, CallerConfig, ListsConfig, ModelRuleConfig, PolicyConfig, ProfileConfig, SubAgentsConfig,
 };
-pub use search::SearchConfig;
+pub use search::{EncoderConfig, EncoderKind, SearchConfig};
 pub use server::{EraSetting, ServerConfig, TransportKind};
 
 use crate::Diagnostic;
@@ -59,7 +59,7 @@ pub struct Config {
     pub disclosure: DisclosureConfig,
     /// Categories of tools that are loaded when a task needs them.
     pub categories: CategoriesConfig,
-    /// How searches learn.
+    /// How searches rank and learn.
     pub search: SearchConfig,
     /// How exposed names are formed.
     pub names: NamesConfig,

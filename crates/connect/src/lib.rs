@@ -4,6 +4,8 @@
 //! Never knows: MCP, SQL, configuration files. Everything is given as plain settings.
 
 pub mod builtin;
+#[cfg(any(feature = "encoder-static", feature = "encoder-http"))]
+pub mod encoders;
 mod leash;
 pub mod net;
 pub mod plugins;

@@ -232,6 +232,11 @@ impl ToolSet {
         Index::build_from(self.ranker, shelf, &search::Corpus { len: keys.len(), key: &key, document: &document })
     }
 
+    /// What an encoder reads of the reachable tools ([`Document::passage`]), by position in [`ToolSet::tools`].
+    pub fn passages(&self) -> Vec<String> {
+        (0..self.assignment.tools.len()).map(|at| self.document(at).passage()).collect()
+    }
+
     /// What is searched of the reachable tools, by position in [`ToolSet::tools`].
     pub fn documents(&self) -> Vec<Document> {
         (0..self.assignment.tools.len()).map(|at| self.document(at)).collect()

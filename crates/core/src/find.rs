@@ -22,7 +22,7 @@ mod why;
 
 use crate::{
     bridge::Directory,
-    search::{Explanation, Hit, Index, Options},
+    search::{Encoding, Explanation, Hit, Index, Options},
     usage::{Prior, WEIGHT},
 };
 
@@ -64,6 +64,25 @@ impl Searcher for Index {
 
     fn explain(&self, text: &str, index: usize) -> Option<Explanation> {
         self.lexical()?.explain(text, index)
+    }
+}
+
+/// An index whose documents and queries an encoder has vectors of.
+#[derive(Clone, Copy, Debug)]
+pub struct EncodedIndex<'a> {
+    /// The index.
+    pub index: &'a Index,
+    /// What the encoder says.
+    pub encoding: Encoding<'a>,
+}
+
+impl Searcher for EncodedIndex<'_> {
+    fn hits(&self, text: &str, options: &Options<'_>) -> Vec<Hit> {
+        self.index.search_with(text, &Options { encoding: Some(self.encoding), ..*options })
+    }
+
+    fn explain(&self, text: &str, index: usize) -> Option<Explanation> {
+        self.index.lexical()?.explain_with(text, index, Some(self.encoding))
     }
 }
 

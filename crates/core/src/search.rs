@@ -18,6 +18,7 @@ mod document;
 pub mod lexical;
 mod topk;
 
+pub use dense::{BadVector, Encoded, Encoding, MAX_DIMENSIONS, QueryVectors, Vector};
 pub use document::{Document, Parameter};
 pub use lexical::{
     Corpus, Evidence, Explanation, Field, Lexical, Match, NameMatch, Options, Part, Parts, Shelf, SnapshotError, stems,
@@ -164,6 +165,11 @@ impl Index {
         let hits = bm25.search(query, if options.keep.is_some() { bm25.len() } else { options.limit });
         let kept = hits.into_iter().filter(|hit| options.keep.is_none_or(|keep| keep(hit.index)));
         kept.take(options.limit).collect()
+    }
+
+    /// [`Lexical::encode`]; `None` too for the reference algorithm.
+    pub fn encode<'v>(&self, by: Arc<str>, vector: impl Fn(usize) -> Option<&'v Vector>) -> Option<Encoded> {
+        self.lexical()?.encode(by, vector)
     }
 
     /// Our ranker, which alone says why it found something.

@@ -38,6 +38,7 @@ use crate::{
     call::{self, CallReply, CallReport, CallRequest},
     categories::Loads,
     clock::now_ms,
+    encoder::Encoding,
     event::{Door, EventSink, Sinks},
     hub::Hub,
     identity::{Identity, Principal},
@@ -97,6 +98,7 @@ struct Inner {
     journal: Option<Journal>,
     pending: Option<PendingWork>,
     learner: Option<Learner>,
+    encoding: Option<Encoding>,
     turns: Turns,
     loads: Loads,
     next_call: AtomicU64,
@@ -357,6 +359,11 @@ impl Engine {
     /// What is learnt from use, if anything is.
     pub fn learner(&self) -> Option<&Learner> {
         self.inner.learner.as_ref()
+    }
+
+    /// The encoder of searches, if there is one beside the built-in table.
+    pub fn encoding(&self) -> Option<&Encoding> {
+        self.inner.encoding.as_ref()
     }
 
     /// Work that outlives its call, if it can be held.

@@ -10,6 +10,8 @@ use toolcrib_core::{
     search::{Index, Shelf},
 };
 
+use crate::encoder::Encoding;
+
 /// Most threads that read tools for an index.
 const MAX_THREADS: usize = 8;
 /// Fewest tools read since the last time for which it is kept anew: to read fewer takes no time worth saving.
@@ -30,12 +32,18 @@ pub(crate) struct Indexer {
     shelf: Arc<Shelf>,
     cache: Option<Arc<dyn IndexCache>>,
     loaded: Once,
+    encoding: Option<Encoding>,
 }
 
 impl Indexer {
-    pub(crate) fn new(cache: Option<Arc<dyn IndexCache>>) -> Self {
+    pub(crate) fn new(cache: Option<Arc<dyn IndexCache>>, encoding: Option<Encoding>) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self { shelf: Arc::new(Shelf::new(threads.min(MAX_THREADS))), cache, loaded: Once::new() }
+        Self { shelf: Arc::new(Shelf::new(threads.min(MAX_THREADS))), cache, loaded: Once::new(), encoding }
+    }
+
+    /// Who encodes what the indexes hold, if anybody does.
+    pub(crate) fn encoding(&self) -> Option<&Encoding> {
+        self.encoding.as_ref()
     }
 
     /// An index over the tools of a set.

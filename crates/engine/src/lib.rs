@@ -10,6 +10,7 @@ mod call;
 pub mod categories;
 mod clock;
 pub mod damage;
+pub mod encoder;
 mod engine;
 pub mod event;
 pub mod handle;
@@ -42,5 +43,7 @@ pub use index_cache::IndexCache;
 pub use permission::PermissionSettings;
 pub use provider_turn::turn_results;
 pub use settings::{CallLimits, EngineSettings, ResultSettings, Trust, Untrusted};
-pub use store::{DefinitionStore, ExperienceStore, KeyValueStore, Learnt, ResultStore, StoreError, StoredDefinitions};
+pub use store::{
+    DefinitionStore, ExperienceStore, KeyValueStore, Learnt, ResultStore, StoreError, StoredDefinitions, VectorStore,
+};
 pub use view::{Unservable, View};

@@ -6,11 +6,13 @@ use serde_json::{Value, value::RawValue};
 use toolcrib_core::{
     Scope, Tool, ToolResult,
     bridge::{self, BridgeError, ServerStatus},
+    find::Searcher,
 };
 
 use crate::{
     call::Stop,
     clock::now_ms,
+    encoder,
     engine::Engine,
     event::{Door, Outcome},
     identity::Principal,
@@ -48,8 +50,8 @@ pub(crate) async fn search_value(
     let catalog = engine.hub().catalog_for(scope);
     let prior = engine.learner().and_then(|learner| learner.prior(&scope.tenant));
     let shared = view.clone();
-    // Building the index over a large catalog takes long enough to hold up other calls.
-    let work = move || {
+    // Building the index over a large catalog takes long enough to hold up other calls, so this runs where it may block.
+    let answer = move |searcher: &dyn Searcher| {
         let statuses: Vec<ServerStatus<'_>> = catalog
             .sources()
             .iter()
@@ -57,15 +59,9 @@ pub(crate) async fn search_value(
             .map(|(source, entry)| ServerStatus { label: source.group(), state: &entry.state })
             .collect();
         let learned = prior.as_deref().map(|prior| (prior, now_ms()));
-        bridge::search_reply(&request, &shared.set, shared.index(), &statuses, learned)
+        bridge::search_reply(&request, &shared.set, searcher, &statuses, learned)
     };
-    let reply = match tokio::task::spawn_blocking(work).await {
-        Ok(reply) => reply?,
-        Err(error) => {
-            tracing::error!(%error, "the search failed");
-            return Err(BridgeError::Broken);
-        }
-    };
+    let reply = encoder::search_reply(engine.encoding(), view, &engine.in_force(), answer).await?;
     if let Some((principal, door)) = by.filter(|_| first_page) {
         usage::searched(engine, &engine.in_force(), view, principal, door, &queries, &reply.found).await;
     }

@@ -103,7 +103,7 @@ impl Manager {
                 events: broadcast::Sender::new(EVENTS),
                 statistics,
                 listing: Mutex::default(),
-                views: ViewCache::new(Indexer::new(None)),
+                views: ViewCache::new(Indexer::new(None, None)),
                 settings: EngineSettings::default(),
                 running: TaskTracker::new(),
                 stop: CancellationToken::new(),

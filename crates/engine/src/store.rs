@@ -1,7 +1,7 @@
 //! What the engine needs kept; implementations live in other crates.
 
 use serde_json::Value;
-use toolcrib_core::usage::Pair;
+use toolcrib_core::{ContentHash, usage::Pair};
 
 use crate::backend::BoxFuture;
 
@@ -102,6 +102,27 @@ pub trait ExperienceStore: Send + Sync + 'static {
     fn experienced(&self) -> BoxFuture<'_, Result<Vec<(String, u64)>, StoreError>>;
     /// Forgets a tenant's pairs; returns how many.
     fn forget_experience<'a>(&'a self, tenant: &'a str) -> BoxFuture<'a, Result<u64, StoreError>>;
+}
+
+/// Keeps vectors of texts by the encoder that made them and the hash of the text. What is kept saves time and nothing else: a
+/// vector that is gone, or that cannot be read, is made again.
+pub trait VectorStore: Send + Sync + 'static {
+    /// The kept bytes of each of the keys, at most 1,000 of them, which count as used at `now_ms` then.
+    fn vectors<'a>(
+        &'a self,
+        encoder: &'a str,
+        keys: Vec<ContentHash>,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreError>>;
+    /// Keeps bytes by key, at most 1,000 at a time. Of all encoders together at most `max_rows` are kept: those that were
+    /// not used for longest make room.
+    fn keep_vectors<'a>(
+        &'a self,
+        encoder: &'a str,
+        vectors: Vec<(ContentHash, Vec<u8>)>,
+        now_ms: u64,
+        max_rows: usize,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
 }
 
 /// Keeps whole results that were too large to show, until somebody reads the rest through a handle.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, Weak},
 };
 
 use parking_lot::Mutex;
@@ -12,14 +12,14 @@ use toolcrib_core::{
     assemble::{Incomplete, ToolSet, assemble},
     conversation::{TurnRequest, TurnSet, turn},
     find::{Ask, find},
-    search::{Hit, Index},
+    search::{Encoded, Hit, Index},
     select::{SelectError, may_reach},
 };
 
-use crate::{index_cache::Indexer, settings::EngineSettings};
+use crate::{encoder::Asked, index_cache::Indexer, settings::EngineSettings};
 
 /// Most views kept at a time; the one unused for longest makes room.
-const MAX_VIEWS: usize = 64;
+pub(crate) const MAX_VIEWS: usize = 64;
 
 /// Why a scope is served nothing, at any door.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,6 +49,10 @@ pub struct View {
     pub set: ToolSet,
     index: OnceLock<Index>,
     indexer: Arc<Indexer>,
+    // What an encoder says of the tools, once it has read them all.
+    encoded: OnceLock<Arc<Encoded>>,
+    asked: Asked,
+    me: Weak<Self>,
     rendered: OnceLock<Arc<[Arc<RawValue>]>>,
     // Sources that the scope may know of: those with a reachable tool, and those that have none at all yet.
     known: BTreeSet<Source>,
@@ -95,7 +99,23 @@ impl View {
 
     /// The search index, built at first use unless it was built ahead.
     pub fn index(&self) -> &Index {
-        self.index.get_or_init(|| self.indexer.build(&self.set))
+        let index = self.index.get_or_init(|| self.indexer.build(&self.set));
+        if let Some(encoding) = self.indexer.encoding()
+            && self.encoded.get().is_none()
+        {
+            encoding.read_tools(&self.me, &self.asked, index);
+        }
+        index
+    }
+
+    /// What the engine's encoder says of the tools; `None` without one, and until it has read them all.
+    pub fn encoded(&self) -> Option<&Arc<Encoded>> {
+        self.encoded.get()
+    }
+
+    pub(crate) fn encode(&self, encoded: Encoded) {
+        // Of the same encoder over the same tools, so that it does not matter whose is kept.
+        let _ = self.encoded.set(Arc::new(encoded));
     }
 }
 
@@ -149,7 +169,16 @@ impl ViewCache {
         let may_reach = may_reach(&silent, policy, &settings.assemble.names, scope)?;
         let known = reachable.cloned().chain(may_reach).collect();
         let indexer = self.indexer.clone();
-        let view = Arc::new(View { set, index: OnceLock::new(), indexer, rendered: OnceLock::new(), known });
+        let view = Arc::new_cyclic(|me| View {
+            set,
+            index: OnceLock::new(),
+            indexer,
+            encoded: OnceLock::new(),
+            asked: Asked::default(),
+            me: me.clone(),
+            rendered: OnceLock::new(),
+            known,
+        });
         let key = Key { scope: scope.clone(), settings_epoch, catalog: catalog.hash(), common };
         let mut views = self.views.lock();
         // Views of the same scope over an older catalog or older settings will not be asked for again.

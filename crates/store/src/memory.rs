@@ -6,6 +6,7 @@ mod entries;
 mod experience;
 mod journal;
 mod pending;
+mod vectors;
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -34,6 +35,7 @@ pub struct MemoryStore {
     pending: Mutex<pending::Pieces>,
     entries: Mutex<entries::Shelves>,
     experience: Mutex<experience::Experience>,
+    vectors: Mutex<vectors::Vectors>,
 }
 
 struct Results {

@@ -20,6 +20,7 @@ mod pending;
 mod queries;
 mod readers;
 mod runs;
+mod vectors;
 mod writer;
 
 use std::{

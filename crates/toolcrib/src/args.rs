@@ -576,8 +576,14 @@ pub(crate) struct EvalArgs {
     /// Learn from half of the queries as if they were past use, and measure the other half without and with that.
     #[arg(long, conflicts_with = "compare")]
     pub(crate) learn: bool,
+    /// Measure the default ranker without and with the encoder of the configuration (search.encoder).
+    #[arg(long, conflicts_with_all = ["compare", "learn", "ranker"])]
+    pub(crate) encoder: bool,
+    /// The same with the static model in this folder.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["compare", "learn", "ranker", "encoder"])]
+    pub(crate) encoder_folder: Option<PathBuf>,
     /// Also list the first N queries that found nothing right among their first five hits.
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = ["compare", "learn", "json"])]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = ["compare", "learn", "json", "encoder", "encoder_folder"])]
     pub(crate) misses: usize,
     /// Where tools come from, how long to wait, how to print.
     #[command(flatten)]

@@ -6,6 +6,7 @@ mod asker;
 mod builtins;
 mod callers;
 mod commands;
+mod encoders;
 mod evidence;
 mod exit;
 mod files;

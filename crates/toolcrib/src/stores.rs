@@ -6,8 +6,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use toolcrib_config::{Config, Process, model::SyncMode};
 use toolcrib_engine::{
-    DefinitionStore, ExperienceStore, KeyValueStore, ResultStore, approval::ApprovalStore, damage::DamageReport,
-    journal::JournalStore, pending::PendingStore, store_tools::EntryStore,
+    DefinitionStore, ExperienceStore, KeyValueStore, ResultStore, VectorStore, approval::ApprovalStore,
+    damage::DamageReport, journal::JournalStore, pending::PendingStore, store_tools::EntryStore,
 };
 use toolcrib_store::{MemoryStore, SqliteSettings, SqliteStore, SyncLevel};
 
@@ -24,6 +24,7 @@ pub(crate) struct Stores {
     pub(crate) pending: Arc<dyn PendingStore>,
     pub(crate) entries: Arc<dyn EntryStore>,
     pub(crate) experience: Arc<dyn ExperienceStore>,
+    pub(crate) vectors: Arc<dyn VectorStore>,
     /// Which rows of all these cannot be read.
     pub(crate) damage: Arc<dyn DamageReport>,
 }
@@ -100,6 +101,7 @@ fn open_file(path: &std::path::Path, config: &Config) -> Result<(Stores, Vec<Str
         pending: store.clone(),
         entries: store.clone(),
         experience: store.clone(),
+        vectors: store.clone(),
         damage: store,
     };
     Ok((stores, warnings.iter().map(ToString::to_string).collect()))
@@ -116,6 +118,7 @@ fn in_memory(config: &Config) -> Stores {
         pending: store.clone(),
         entries: store.clone(),
         experience: store.clone(),
+        vectors: store.clone(),
         damage: store,
     }
 }

@@ -24,6 +24,7 @@ use toolcrib_engine::{
     Engine, Hub, LogSink, StoreError, Trust, View,
     approval::Approvals,
     damage::DamageReport,
+    encoder::Encoding,
     journal::Journal,
     manager::{Manager, Patch},
     pending::{PendingSettings, PendingWork},
@@ -37,6 +38,7 @@ use crate::{
     args::{DisclosureMode, SourceArgs, TrustLevel},
     builtins,
     callers::{self, Callers, Known},
+    encoders,
     exit::Exit,
     index_file::IndexFile,
     labels::{LabelError, Labelling},
@@ -137,6 +139,14 @@ impl World {
         }
         if let Some(path) = store.path.as_deref().filter(|_| store.kept) {
             builder = builder.index_cache(Arc::new(IndexFile::beside(path)));
+        }
+        // A large model takes a moment to be read, and nothing else is under way yet.
+        match encoders::of(&loaded.config) {
+            None => {}
+            Some(Ok(encoder)) => builder = builder.encoding(Encoding::start(encoder, stores.vectors.clone())),
+            Some(Err(error)) => print::note(format!(
+                "warning: search.encoder cannot be used: {error}; searches go by the built-in table"
+            )),
         }
         let mut pending = None;
         if purpose == Purpose::Call {

@@ -8,7 +8,6 @@ use super::{
 };
 use crate::{
     Diagnostic,
-    expand::located,
     model::{PluginConfig, PluginsConfig},
 };
 
@@ -18,7 +17,7 @@ pub(super) fn read(value: Option<Value>, reader: &mut Reader<'_>) -> PluginsConf
     let mut plugins: PluginsConfig = reader.section("plugins", Some(value), Rule::AllOff);
     let folder = reader.folder("plugins.folders");
     for path in plugins.folders.iter_mut().flatten() {
-        *path = located(path, &folder, reader.surroundings).to_string_lossy().into_owned();
+        *path = reader.place(path, &folder);
     }
     for (id, mut entry) in entries("plugins.settings", settings, reader) {
         let key = format!("plugins.settings.{id}");

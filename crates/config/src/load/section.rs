@@ -12,7 +12,7 @@ use serde_path_to_error::Segment;
 use crate::{
     Diagnostic, Surroundings,
     diagnostic::nearest,
-    expand::expand,
+    expand::{expand, located},
     layer::{Origin, Origins},
 };
 
@@ -145,6 +145,11 @@ impl Reader<'_> {
             }
         }
         closed(rule)
+    }
+
+    /// A path as it is written in a file of `folder`; `~/` is the home folder.
+    pub(super) fn place(&self, path: &str, folder: &Path) -> String {
+        located(path, folder, self.surroundings).to_string_lossy().into_owned()
     }
 
     /// The folder of the file that a key stands in; what relative paths are relative to.

@@ -122,6 +122,52 @@ fn other_clients_files_work_and_their_own_keys_do_not_matter() {
 }
 
 #[test]
+fn an_encoder_that_cannot_be_used_costs_itself_only() {
+    let finds_none = |text: &'static str, want: &str| {
+        let loaded = finds(text, Severity::Error, want);
+        assert_eq!(loaded.config.search.encoder, None, "{text}");
+        assert!(loaded.config.search.learn, "{text}");
+    };
+    finds_none("[search]\nlearn = true\nencoder = 'static'", "search.encoder");
+    finds_none("[search]\nlearn = true\n[search.encoder]\nfolder = 'm'", "search.encoder.kind: it is missing");
+    finds_none("[search]\nlearn = true\nencoder = {kind = 'onnx'}", "search.encoder");
+    finds_none("[search]\nlearn = true\nencoder = {kind = 'static'}", "needs the folder");
+    finds_none("[search]\nlearn = true\nencoder = {kind = 'http', model = 'm'}", "needs the address");
+    finds_none("[search]\nlearn = true\nencoder = {kind = 'http', url = 'https://x.test'}", "name of a model");
+    finds_none(
+        "[search]\nlearn = true\nencoder = {kind = 'http', url = 'https://x.test', model = 'm', key = '${NONE}'}",
+        "NONE",
+    );
+    finds_none(
+        "[search]\nlearn = true\nencoder = {kind = 'http', url = 'https://x.test', model = 'm', batch = 'x'}",
+        "batch",
+    );
+    let other = "[search.encoder]\nkind = 'static'\nfolder = 'm'\nurl = 'https://x.test'";
+    finds(other, Severity::Warning, "search.encoder.url: encoders of this kind have no such setting");
+    finds("[search.encoder]\nkind = 'static'\nfolder = 'm'\nfoldr = 'x'", Severity::Warning, "did you mean folder?");
+}
+
+#[test]
+fn an_encoders_key_is_a_secret_and_its_folder_lies_beside_the_file() {
+    let text = "[search.encoder]\nkind = 'http'\nurl = 'https://x.test/v1'\nmodel = 'm'\nkey = '${KEY}'";
+    let loaded = load_files(&[("toolcrib.toml", text)], &[("KEY", "hunter2hunter2")]);
+    let encoder = loaded.config.search.encoder.clone().unwrap();
+    assert_eq!(encoder.key.as_ref().unwrap().expose(), "hunter2hunter2");
+    assert_eq!((encoder.query_wait_ms, encoder.batch, encoder.dimensions), (200, 64, None));
+    assert!(
+        !serde_json::to_string(&loaded.config).unwrap().contains("hunter2")
+            && !format!("{encoder:?}").contains("hunter2")
+    );
+    let folder = |text: &'static str| {
+        let loaded = load_files(&[("/etc/crib/toolcrib.toml", text)], &[("HOME", "/home/me")]);
+        loaded.config.search.encoder.unwrap().folder.unwrap()
+    };
+    assert_eq!(folder("[search.encoder]\nkind = 'static'\nfolder = 'models/m'"), "/etc/crib/models/m");
+    assert_eq!(folder("[search.encoder]\nkind = 'static'\nfolder = '~/m'"), "/home/me/m");
+    assert_eq!(folder("[search.encoder]\nkind = 'static'\nfolder = '/m'"), "/m");
+}
+
+#[test]
 fn numbers_out_of_range_are_held_and_said() {
     let loaded = finds("[names]\nmax_length = 200", Severity::Warning, "200 is out of range 16 to 64");
     assert_eq!(loaded.config.names.max_length, 64);

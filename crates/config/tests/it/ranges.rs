@@ -31,6 +31,11 @@ fn load_with(path: &str, value: f64) -> (f64, Vec<String>) {
     if path.starts_with("servers.x.") {
         tree["servers"]["x"]["command"] = json!("x");
     }
+    if path.starts_with("search.encoder.") {
+        for (key, text) in [("kind", "http"), ("url", "https://x.test/v1"), ("model", "m")] {
+            tree["search"]["encoder"][key] = json!(text);
+        }
+    }
     let loaded = one("toolcrib.json", tree.to_string());
     let config = serde_json::to_value(&loaded.config).unwrap();
     let pointer = format!("/{}", path.replace('.', "/"));

@@ -5,6 +5,8 @@
 mod commands;
 mod definitions;
 mod egress;
+#[cfg(all(feature = "encoder-http", feature = "encoder-static"))]
+mod encoders;
 mod fetch;
 mod files;
 mod http_server;

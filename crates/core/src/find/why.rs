@@ -72,6 +72,14 @@ impl Why {
     }
 }
 
+/// What says how near a tool is where no encoder does.
+const BUILT_IN: &str = "the built-in table";
+
+fn similarity_by(why: &Explanation) -> Option<&str> {
+    let built_in = why.similarity.map(|_| BUILT_IN);
+    why.encoded.as_ref().map(|(by, _)| &**by).or(built_in)
+}
+
 fn figures(why: &Explanation) -> Value {
     let word = |found: &Match| {
         json!({
@@ -88,6 +96,8 @@ fn figures(why: &Explanation) -> Value {
         "name": why.name.map(name_match),
         "name_coverage": why.name_coverage,
         "server": why.server,
+        "similarity": why.encoded.as_ref().map(|(_, near)| *near).or(why.similarity),
+        "similarity_by": similarity_by(why),
         "answered": why.answered,
         "answered_floor": why.answered_floor,
         "answers": why.answers,
@@ -112,6 +122,11 @@ fn sentences(why: &Explanation) -> Vec<String> {
     }
     if why.server > 0.0 {
         lines.push(format!("{:+.2} for its server", why.server));
+    }
+    if let Some((by, near)) = &why.encoded {
+        lines.push(format!("{near:.2} near to what the query is about, by {by}"));
+    } else if let Some(near) = why.similarity {
+        lines.push(format!("{near:.2} near to what the query is about, by {BUILT_IN}"));
     }
     let (share, floor) = (why.answered * 100.0, why.answered_floor * 100.0);
     lines.push(format!("holds {share:.0} % of what the query is about; {floor:.0} % are enough for an answer"));

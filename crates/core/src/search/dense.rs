@@ -4,10 +4,12 @@
 //! distilled from a sentence encoder (`research/embedding/`, attribution in `NOTICE`). Vectors are kept in 8 bits a
 //! number, and compared by whole numbers only, so that every machine finds the same.
 
+mod encoded;
 mod scan;
 mod table;
 
-pub(super) use scan::scan;
+pub use encoded::{BadVector, Encoded, Encoding, MAX_DIMENSIONS, QueryVectors, Vector};
+pub(super) use scan::{LANES, scan};
 pub(super) use table::{DIMENSIONS, Table};
 
 /// A vector in 8 bits a number: `numbers[i] * scale` is its i-th part. All 0 for a text without known tokens.

@@ -41,6 +41,28 @@ pub struct Document {
     pub tags: Vec<String>,
 }
 
+/// Most characters of a document's passage.
+const PASSAGE_CHARS: usize = 1_500;
+
+impl Document {
+    /// What an encoder reads of the tool: server, name in words, title and description, cut to 1,500 characters. What the
+    /// reference measured encoders with; parameters are left to the lexical side.
+    pub fn passage(&self) -> String {
+        let mut text = String::with_capacity(self.description.len() + 64);
+        let name = super::lexical::words_of_name(&self.name, &self.server);
+        for part in [&self.server, &name, &self.title] {
+            if !part.trim().is_empty() {
+                text.push_str(part.trim());
+                text.push_str(": ");
+            }
+        }
+        text.push_str(self.description.trim());
+        let end = text.char_indices().nth(PASSAGE_CHARS).map_or(text.len(), |(end, _)| end);
+        text.truncate(end);
+        text
+    }
+}
+
 impl Parameter {
     /// Reads the parameters of a JSON Schema object (`properties`, through nested objects, `items` and
     /// `additionalProperties`), in schema order, bounded in depth and number. Anything that is not understood is skipped.

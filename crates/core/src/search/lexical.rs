@@ -15,7 +15,11 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{Document, Hit, Ranker, dense::Vectors, topk::TopK};
+use super::{
+    Document, Hit, Ranker,
+    dense::{Encoded, Encoding, Vector, Vectors},
+    topk::TopK,
+};
 use crate::ContentHash;
 
 mod answer;
@@ -79,11 +83,15 @@ pub struct Options<'a> {
     pub answerable_only: bool,
     /// Parts of the ranking that are left out, to see what they contribute. Default none.
     pub without: Parts,
+    /// What an encoder says of the documents and of the query. It takes the place of the built-in dense evidence in the
+    /// order of what is found; whether a query is answered at all still goes by the built-in one, whose cosines that was
+    /// measured with. Default none.
+    pub encoding: Option<Encoding<'a>>,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { limit: 5, server_hint: "", keep: None, answerable_only: true, without: Parts::NONE }
+        Self { limit: 5, server_hint: "", keep: None, answerable_only: true, without: Parts::NONE, encoding: None }
     }
 }
 
@@ -94,6 +102,7 @@ impl fmt::Debug for Options<'_> {
             .field("server_hint", &self.server_hint)
             .field("answerable_only", &self.answerable_only)
             .field("without", &self.without)
+            .field("encoding", &self.encoding)
             .finish_non_exhaustive()
     }
 }
@@ -173,6 +182,15 @@ impl Lexical {
         self.dense.is_some()
     }
 
+    /// Arranges an encoder's vectors of all documents, by their positions among those given, for searches in this index.
+    /// `None` if one is missing (a document without a name needs none), if they are not of one width, if all are too large
+    /// together, and in an index without dense evidence.
+    pub fn encode<'v>(&self, by: Arc<str>, vector: impl Fn(usize) -> Option<&'v Vector>) -> Option<Encoded> {
+        self.dense.as_ref()?;
+        let given = &self.numbers.given;
+        Encoded::arrange(by, given.len(), |number| vector(given[number] as usize))
+    }
+
     /// Searches with everything that can be said beside the query.
     pub fn search_with(&self, query: &str, options: &Options<'_>) -> Vec<Hit> {
         if options.limit == 0 || self.documents.is_empty() {
@@ -194,6 +212,11 @@ impl Lexical {
     /// Why the document at `index` of those given was found, or would have been. `None` if nothing connects it with the
     /// query or there is no such document.
     pub fn explain(&self, query: &str, index: usize) -> Option<Explanation> {
+        self.explain_with(query, index, None)
+    }
+
+    /// The same for a search with an encoder.
+    pub fn explain_with(&self, query: &str, index: usize, encoding: Option<Encoding<'_>>) -> Option<Explanation> {
         let document = self.numbers.at(index)?;
         let request = Request::parse(query, self);
         let lexicon = self.stock.lexicon();
@@ -206,7 +229,9 @@ impl Lexical {
         scratch.add_server_evidence(self);
         let server = scratch.scores[document as usize] - score;
         scratch.compare(&plan, self);
+        scratch.compare_encoded(request.text, encoding, self);
         let similarity = scratch.cosines.get(document as usize).copied();
+        let encoded = scratch.encoded.get(document as usize).copied();
         scratch.fuse(&plan);
         let found = scratch.scores[document as usize] > 0.0;
         let named = self.names.find(request.text, &self.documents).into_iter().find(|(_, other)| *other == document);
@@ -218,6 +243,7 @@ impl Lexical {
             matches: answer::matches(&plan, document, self, &lexicon.vocabulary),
             name_coverage: answer::name_coverage(&plan, document, self),
             similarity,
+            encoded: encoding.and_then(|encoding| Some((encoding.documents.by().clone(), encoded?))),
             answered: information.share(&plan, document, self),
             answered_floor: information.floor(),
             answers: information.answered_by(&plan, document, similarity, self),
@@ -255,6 +281,7 @@ impl Lexical {
             scratch.add_server_evidence(self);
         }
         scratch.compare(&plan, self);
+        scratch.compare_encoded(request.text, options.encoding.filter(|_| !without.has(Part::Dense)), self);
         scratch.fuse(&plan);
         scratch.require(&required, self);
         if let Some(servers) = &request.servers {
@@ -342,6 +369,24 @@ pub fn stems(text: &str) -> Vec<String> {
         }
     });
     stems
+}
+
+/// A tool's name as words: without its server's in front, split where people would.
+pub(super) fn words_of_name(name: &str, server: &str) -> String {
+    let separator = |c: char| matches!(c, '_' | '-' | '.' | '/' | ':');
+    let short = name.strip_prefix("mcp__").unwrap_or(name);
+    let short = short.strip_prefix(server).map_or(short, |rest| rest.trim_start_matches(separator));
+    let short = if short.is_empty() { name } else { short };
+    if !short.is_ascii() {
+        return short.replace(separator, " ");
+    }
+    let mut words: Vec<String> = Vec::new();
+    Tokenizer::default().each(short, |token, kind| {
+        if kind == TokenKind::Plain {
+            words.push(token.to_owned());
+        }
+    });
+    words.join(" ")
 }
 
 fn kept(options: &Options<'_>, index: usize) -> bool {

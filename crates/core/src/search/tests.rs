@@ -6,6 +6,8 @@ use proptest::prelude::*;
 
 use super::{Document, Index, Parameter, Ranker, RankerKind};
 
+#[cfg(feature = "dense")]
+mod encoded;
 pub(crate) mod golden;
 mod quality;
 

@@ -10,6 +10,7 @@ use crate::{
     admit::Admission,
     approval::{Approvals, Asker},
     categories::Loads,
+    encoder::Encoding,
     event::EventSink,
     hub::Hub,
     index_cache::{IndexCache, Indexer},
@@ -41,6 +42,7 @@ pub struct EngineBuilder {
     evidence: Vec<Arc<dyn EvidenceSink>>,
     learner: Option<Learner>,
     index_cache: Option<Arc<dyn IndexCache>>,
+    encoding: Option<Encoding>,
 }
 
 impl EngineBuilder {
@@ -59,6 +61,7 @@ impl EngineBuilder {
             evidence: Vec::new(),
             learner: None,
             index_cache: None,
+            encoding: None,
         }
     }
 
@@ -134,6 +137,12 @@ impl EngineBuilder {
         self
     }
 
+    /// What says how near tools are to a query, in place of the built-in table. Default: the table.
+    pub fn encoding(mut self, encoding: Encoding) -> Self {
+        self.encoding = Some(encoding);
+        self
+    }
+
     /// The engine.
     pub fn build(self) -> Engine {
         if let Some(journal) = &self.journal {
@@ -149,7 +158,7 @@ impl EngineBuilder {
                 in_force: ArcSwap::from_pointee(in_force),
                 settings_epoch: AtomicU64::new(0),
                 policies: self.policies,
-                views: ViewCache::new(Indexer::new(self.index_cache)),
+                views: ViewCache::new(Indexer::new(self.index_cache, self.encoding.clone())),
                 validators: Mutex::default(),
                 output_validators: Mutex::default(),
                 results: self.results,
@@ -161,6 +170,7 @@ impl EngineBuilder {
                 journal: self.journal,
                 pending: self.pending,
                 learner: self.learner,
+                encoding: self.encoding,
                 turns: Turns::default(),
                 loads: Loads::default(),
                 next_call: AtomicU64::new(1),

@@ -25,6 +25,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 6, sql: include_str!("../../migrations/0006_experience.sql") },
     Migration { version: 7, sql: include_str!("../../migrations/0007_refusals_by_what_they_cover.sql") },
     Migration { version: 8, sql: include_str!("../../migrations/0008_entries_held.sql") },
+    Migration { version: 9, sql: include_str!("../../migrations/0009_vectors.sql") },
 ];
 
 /// Why the schema cannot be brought up to date.

@@ -41,6 +41,8 @@ macro_rules! conformance {
             conformance!(@ $new, experience, pairs_add_up_and_decay);
             conformance!(@ $new, experience, tenants_learn_apart_and_forget_apart);
             conformance!(@ $new, experience, the_weakest_pairs_make_room);
+            conformance!(@ $new, vectors, vectors_come_back_by_encoder_and_key);
+            conformance!(@ $new, vectors, what_was_not_used_for_longest_makes_room);
             conformance!(@ $new, journal, records_are_chained_in_the_order_of_their_writing);
             conformance!(@ $new, journal, several_records_are_appended_all_or_none);
             conformance!(@ $new, journal, an_intent_is_unfinished_until_its_outcome);

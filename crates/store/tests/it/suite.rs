@@ -5,12 +5,13 @@ pub(crate) mod entries;
 pub(crate) mod experience;
 pub(crate) mod journal;
 pub(crate) mod pending;
+pub(crate) mod vectors;
 
 use std::sync::Barrier;
 
 use serde_json::json;
 use toolcrib_engine::{
-    DefinitionStore, ExperienceStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions,
+    DefinitionStore, ExperienceStore, KeyValueStore, ResultStore, StoreError, StoredDefinitions, VectorStore,
     approval::ApprovalStore, journal::JournalStore, pending::PendingStore, store_tools::EntryStore,
 };
 
@@ -24,6 +25,7 @@ pub(crate) trait Store:
     + PendingStore
     + EntryStore
     + ExperienceStore
+    + VectorStore
 {
 }
 impl<T> Store for T where
@@ -35,6 +37,8 @@ impl<T> Store for T where
         + PendingStore
         + EntryStore
         + ExperienceStore
+        + VectorStore
+        + VectorStore
 {
 }
 

@@ -1,15 +1,23 @@
 //! `toolcrib doctor`: what is wrong, and the fix.
 
-use std::net::{SocketAddr, TcpListener};
+use std::{
+    net::{SocketAddr, TcpListener},
+    time::{Duration, Instant},
+};
 
 use serde::Serialize;
 use serde_json::Value;
+use toolcrib_config::{Config, model::Ranker};
 use toolcrib_connect::plugins::{PluginReport, PluginState};
-use toolcrib_core::SourceState;
+use toolcrib_core::{SourceState, search::Vector};
+use toolcrib_engine::encoder::EncodingState;
 use toolcrib_mcp::upstream::UpstreamReport;
 
 use super::damage;
-use crate::{args::LookArgs, exit::Exit, print, world::World};
+use crate::{args::LookArgs, encoders, exit::Exit, print, world::World};
+
+/// What an encoder is asked, to see whether it answers.
+const SAMPLE_QUERY: &str = "send a message to a channel";
 
 #[derive(Serialize)]
 struct Report {
@@ -64,6 +72,9 @@ pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
             }
         }
         Err(error) => find("error", "store".to_owned(), format!("it cannot be looked through: {error}")),
+    }
+    for (level, text) in encoder(&world, &loaded.config, args.wait).await? {
+        find(level, "search.encoder".to_owned(), text);
     }
     for (source, entry) in catalog.sources() {
         match &entry.state {
@@ -168,6 +179,53 @@ pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
     let failed = report.findings.iter().any(|finding| finding.level == "error");
     world.stop().await;
     Ok(if failed { Exit::Failed } else { Exit::Done })
+}
+
+/// Whether the encoder of searches works, and how far it is.
+async fn encoder(world: &World, config: &Config, wait: u64) -> anyhow::Result<Vec<(&'static str, String)>> {
+    if config.search.encoder.is_none() {
+        return Ok(Vec::new());
+    }
+    let Some(encoding) = world.engine.encoding() else {
+        let why = encoders::of(config).and_then(Result::err).map_or_else(String::new, |error| format!(": {error}"));
+        return Ok(vec![("error", format!("it cannot be used{why}; searches go by the built-in table"))]);
+    };
+    let encoder = encoding.encoder();
+    let mut told = Vec::new();
+    let start = Instant::now();
+    match encoder.encode_queries(vec![SAMPLE_QUERY.to_owned()]).await {
+        Ok(vectors) => {
+            let (took, wait) = (start.elapsed(), encoder.query_wait());
+            let width = vectors.first().map_or(0, Vector::dimensions);
+            let ms = took.as_secs_f64() * 1e3;
+            told.push(("note", format!("{} answers in {ms:.1} ms with vectors of {width} numbers", encoder.name())));
+            if encoder.is_remote() && took > wait {
+                let text = format!(
+                    "a search waits {} ms for it, so most queries go by the built-in table; set search.encoder.query_wait_ms higher",
+                    wait.as_millis()
+                );
+                told.push(("warning", text));
+            }
+        }
+        Err(error) => told
+            .push(("error", format!("{} does not work: {error}; searches go by the built-in table", encoder.name()))),
+    }
+    if ranks_by_words(config) {
+        let text = "disclosure.ranker goes by words alone, so it is never asked; \"hybrid\" asks it";
+        told.push(("warning", text.to_owned()));
+    } else if told.iter().all(|(level, _)| *level != "error")
+        && !encoding.ready(&world.inspect()?, Duration::from_secs(wait)).await
+    {
+        let EncodingState { read, tools, problem } = encoding.state();
+        let why = problem
+            .map_or_else(|| "--wait gives it longer".to_owned(), |problem| format!("the last failure: {problem}"));
+        told.push(("warning", format!("it has read {read} of {tools} tools; {why}")));
+    }
+    Ok(told)
+}
+
+fn ranks_by_words(config: &Config) -> bool {
+    matches!(config.disclosure.ranker, Ranker::Lexical | Ranker::Bm25)
 }
 
 fn people(report: &Report) {

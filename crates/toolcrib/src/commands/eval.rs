@@ -5,6 +5,7 @@ use toolcrib_core::search::RankerKind;
 
 use crate::{args::EvalArgs, exit::Exit, print};
 
+mod encoded;
 mod learned;
 mod measure;
 mod report;
@@ -43,6 +44,15 @@ pub(crate) async fn run(args: EvalArgs) -> anyhow::Result<Exit> {
         let pairs = splits.iter().map(|split| learned::before_and_after(kind, split, args.hints));
         let (before, after): (Vec<_>, Vec<_>) = pairs.unzip();
         let sets: Vec<Labelled> = splits.into_iter().map(|split| split.set).collect();
+        return show_comparison(&args, &sets, &before, &after, several);
+    }
+    if let Some(encoder) = encoded::encoder(&args)? {
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for set in &sets {
+            let (without, with) = encoded::without_and_with(&encoder, set, args.hints).await?;
+            before.push(without);
+            after.push(with);
+        }
         return show_comparison(&args, &sets, &before, &after, several);
     }
     let all = |kind: RankerKind| -> Vec<Measured> { sets.iter().map(|set| measure(kind, set, args.hints)).collect() };

@@ -12,7 +12,7 @@ use crate::{
     world::World,
 };
 
-/// How long what was learnt from use may take to be read.
+/// How long what was learnt from use, or an encoder's reading of the tools, may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) async fn run(args: SearchArgs) -> anyhow::Result<Exit> {
@@ -20,6 +20,9 @@ pub(crate) async fn run(args: SearchArgs) -> anyhow::Result<Exit> {
     world.wait_all(args.look.wait).await;
     if let Some(learner) = world.engine.learner() {
         learner.load(&world.scope.tenant, PATIENCE).await;
+    }
+    if let Some(encoding) = world.engine.encoding() {
+        encoding.ready(&world.view()?, PATIENCE).await;
     }
     let reply = world.engine.search(&world.scope, &request(&args)).await?.map_err(|error| anyhow!("{error}"))?;
     let found = reply["tools"].as_object().is_some_and(|tools| !tools.is_empty());

@@ -174,6 +174,10 @@ pub(super) fn results(config: &Config) -> anyhow::Result<(ResultSettings, Option
             all.push(secret.expose().to_owned());
         }
     }
+    if let Some(key) = config.search.encoder.as_ref().and_then(|encoder| encoder.key.as_ref()) {
+        certain.push(key.expose().to_owned());
+        all.push(key.expose().to_owned());
+    }
     let person = certain.clone();
     let redactor = match config.results.redact {
         RedactMode::Off => None,

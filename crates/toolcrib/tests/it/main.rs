@@ -4,6 +4,8 @@
 mod api;
 mod command;
 mod damage;
+#[cfg(all(feature = "encoder-http", feature = "encoder-static"))]
+mod encoder;
 mod http;
 mod kept;
 mod labels;

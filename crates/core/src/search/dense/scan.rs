@@ -5,48 +5,70 @@
 //! machine has, and the loads that these instructions need.
 #![allow(unsafe_code)]
 
-use super::{DIMENSIONS, Packed};
+use super::DIMENSIONS;
 
-/// Documents whose vectors are compared with one query after the other while they are near: 16 kB.
-const BLOCK: usize = 64;
+/// Numbers that vectors are filled up to a multiple of with zeros.
+pub(in crate::search) const LANES: usize = 64;
+/// Bytes of documents' vectors that are compared with one query after the other while they are near.
+const BLOCK_BYTES: usize = 16 * 1024;
 
 /// Replaces `products` by the product of each of the `queries` with each document's vector in `numbers`: all documents of
-/// the first query, then of the second, and so on. Whole numbers, so the same on every machine.
-pub(in crate::search) fn scan(queries: &[Packed], numbers: &[i8], products: &mut Vec<i32>) {
-    let documents = numbers.as_chunks::<DIMENSIONS>().0;
+/// the first query, then of the second, and so on. Whole numbers, so the same on every machine. All vectors have `width`
+/// numbers, a multiple of [`LANES`]; none is -128. A query of another width has no products but 0.
+pub(in crate::search) fn scan(queries: &[&[i8]], width: usize, numbers: &[i8], products: &mut Vec<i32>) {
+    let documents = numbers.len() / width.max(1);
     products.clear();
-    products.resize(queries.len() * documents.len(), 0);
-    for (at, block) in documents.chunks(BLOCK).enumerate() {
-        for (query, products) in queries.iter().zip(products.chunks_exact_mut(documents.len())) {
-            compare(&query.numbers, block, &mut products[at * BLOCK..]);
+    products.resize(queries.len() * documents, 0);
+    if documents == 0 {
+        return;
+    }
+    let block = (BLOCK_BYTES / width).max(1);
+    for (at, documents_of_block) in numbers.chunks(block * width).enumerate() {
+        for (query, products) in queries.iter().zip(products.chunks_exact_mut(documents)) {
+            if query.len() == width {
+                compare(query.as_chunks().0, documents_of_block, &mut products[at * block..]);
+            }
         }
     }
 }
 
-/// Products of one query with a few documents.
-fn compare(query: &[i8; DIMENSIONS], documents: &[[i8; DIMENSIONS]], products: &mut [i32]) {
+/// Products of one query with a few documents of its width.
+fn compare(query: &[[i8; LANES]], documents: &[i8], products: &mut [i32]) {
+    // The built-in table's width is known when this is compiled, which makes its loops a third faster.
+    const BUILT_IN: usize = DIMENSIONS / LANES;
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::is_x86_feature_detected as has;
         if has!("avx512f") && has!("avx512bw") && has!("avx512vnni") {
-            // SAFETY: the machine has what the function demands.
-            return unsafe { x86::compare_vnni(query, documents, products) };
+            // SAFETY: the machine has what the functions demand.
+            return match query.len() {
+                BUILT_IN => unsafe { x86::compare_vnni::<BUILT_IN>(query, documents, products) },
+                _ => unsafe { x86::compare_vnni::<0>(query, documents, products) },
+            };
         }
         if has!("avx2") {
-            // SAFETY: the machine has AVX2, which is all that the function demands.
-            return unsafe { x86::compare_avx2(query, documents, products) };
+            // SAFETY: the machine has AVX2, which is all that the functions demand.
+            return match query.len() {
+                BUILT_IN => unsafe { x86::compare_avx2::<BUILT_IN>(query, documents, products) },
+                _ => unsafe { x86::compare_avx2::<0>(query, documents, products) },
+            };
         }
     }
-    compare_plain(query, documents, products);
+    match query.len() {
+        BUILT_IN => compare_plain::<BUILT_IN>(query, documents, products),
+        _ => compare_plain::<0>(query, documents, products),
+    }
 }
 
-/// A product is at most 256 × 127² < 2²³.
-fn compare_plain(query: &[i8; DIMENSIONS], documents: &[[i8; DIMENSIONS]], products: &mut [i32]) {
-    let query = query.map(i16::from);
-    for (document, product) in documents.iter().zip(products) {
+/// `PARTS` is the number of parts of each vector, 0 if that is only known from the query. A product is at most
+/// 4096 × 127² < 2²⁷.
+fn compare_plain<const PARTS: usize>(query: &[[i8; LANES]], documents: &[i8], products: &mut [i32]) {
+    let parts = if PARTS == 0 { query.len() } else { PARTS };
+    let query = query[..parts].as_flattened();
+    for (document, product) in documents.chunks_exact(query.len()).zip(products) {
         let mut sum = 0;
-        for (&a, &b) in document.iter().zip(&query) {
-            sum += i32::from(i16::from(a)) * i32::from(b);
+        for (&a, &b) in document.iter().zip(query) {
+            sum += i32::from(i16::from(a)) * i32::from(i16::from(b));
         }
         *product = sum;
     }
@@ -74,28 +96,27 @@ fn add_row_body(sum: &mut [f32; DIMENSIONS], row: &[u8; DIMENSIONS], scale: f32)
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
-        __m512i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_shuffle_epi32, _mm256_abs_epi8, _mm256_add_epi32,
-        _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16,
-        _mm256_set1_epi16, _mm256_setzero_si256, _mm256_sign_epi8, _mm512_dpbusd_epi32, _mm512_loadu_si512,
-        _mm512_reduce_add_epi32, _mm512_set1_epi8, _mm512_setzero_si512, _mm512_xor_si512,
+        _mm_add_epi32, _mm_cvtsi128_si32, _mm_shuffle_epi32, _mm256_abs_epi8, _mm256_add_epi32, _mm256_castsi256_si128,
+        _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_set1_epi16,
+        _mm256_setzero_si256, _mm256_sign_epi8, _mm512_dpbusd_epi32, _mm512_loadu_si512, _mm512_reduce_add_epi32,
+        _mm512_set1_epi8, _mm512_setzero_si512, _mm512_xor_si512,
     };
 
-    use super::DIMENSIONS;
+    use super::{DIMENSIONS, LANES};
 
     /// The instruction multiplies numbers without a sign by such with one; documents are shifted by 128, and what that
     /// adds is taken away.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    pub(super) fn compare_vnni(query: &[i8; DIMENSIONS], documents: &[[i8; DIMENSIONS]], products: &mut [i32]) {
-        const LANES: usize = 64;
+    pub(super) fn compare_vnni<const PARTS: usize>(query: &[[i8; LANES]], documents: &[i8], products: &mut [i32]) {
         // SAFETY: each load reads `LANES` bytes of an array of so many.
         let load = |part: &[i8; LANES]| unsafe { _mm512_loadu_si512(part.as_ptr().cast()) };
-        let parts: [__m512i; DIMENSIONS / LANES] = std::array::from_fn(|at| load(&query.as_chunks().0[at]));
+        let query = if PARTS == 0 { query } else { &query[..PARTS] };
         let shift = _mm512_set1_epi8(i8::MIN);
-        let added = 128 * query.iter().map(|&number| i32::from(number)).sum::<i32>();
-        for (document, product) in documents.iter().zip(products) {
+        let added = 128 * query.as_flattened().iter().map(|&number| i32::from(number)).sum::<i32>();
+        for (document, product) in documents.as_chunks().0.chunks_exact(query.len()).zip(products) {
             let mut sum = _mm512_setzero_si512();
-            for (part, query) in document.as_chunks::<LANES>().0.iter().zip(parts) {
-                sum = _mm512_dpbusd_epi32(sum, _mm512_xor_si512(load(part), shift), query);
+            for (part, query) in document.iter().zip(query) {
+                sum = _mm512_dpbusd_epi32(sum, _mm512_xor_si512(load(part), shift), load(query));
             }
             *product = _mm512_reduce_add_epi32(sum) - added;
         }
@@ -103,14 +124,16 @@ mod x86 {
 
     /// Multiplies sizes by signed numbers, two at a time into 16 bits: 2 × 127² fits, since no number is -128.
     #[target_feature(enable = "avx2")]
-    pub(super) fn compare_avx2(query: &[i8; DIMENSIONS], documents: &[[i8; DIMENSIONS]], products: &mut [i32]) {
-        const LANES: usize = 32;
-        // SAFETY: each load reads `LANES` bytes of an array of so many.
-        let load = |part: &[i8; LANES]| unsafe { _mm256_loadu_si256(part.as_ptr().cast()) };
+    pub(super) fn compare_avx2<const PARTS: usize>(query: &[[i8; LANES]], documents: &[i8], products: &mut [i32]) {
+        const HALF: usize = LANES / 2;
+        // SAFETY: each load reads `HALF` bytes of an array of so many.
+        let load = |part: &[i8; HALF]| unsafe { _mm256_loadu_si256(part.as_ptr().cast()) };
+        let query = if PARTS == 0 { query } else { &query[..PARTS] };
+        let query = query.as_flattened().as_chunks::<HALF>().0;
         let ones = _mm256_set1_epi16(1);
-        for (document, product) in documents.iter().zip(products) {
+        for (document, product) in documents.as_chunks().0.chunks_exact(query.len()).zip(products) {
             let mut sum = _mm256_setzero_si256();
-            for (part, query) in document.as_chunks::<LANES>().0.iter().zip(query.as_chunks::<LANES>().0) {
+            for (part, query) in document.iter().zip(query) {
                 let (part, query) = (load(part), load(query));
                 let pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(query), _mm256_sign_epi8(part, query));
                 sum = _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, ones));
@@ -133,72 +156,100 @@ mod x86 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{BLOCK, DIMENSIONS, Packed, add_row, add_row_body, compare_plain, scan};
+    use super::{DIMENSIONS, LANES, add_row, add_row_body, compare_plain, scan};
 
-    fn vector() -> impl Strategy<Value = [i8; DIMENSIONS]> {
+    fn vector(width: usize) -> impl Strategy<Value = Vec<i8>> {
         let number = prop_oneof![4 => -127i8..=127, 1 => Just(127i8), 1 => Just(-127i8)];
-        prop::collection::vec(number, DIMENSIONS).prop_map(|numbers| numbers.try_into().unwrap_or([0; DIMENSIONS]))
+        prop::collection::vec(number, width)
+    }
+
+    /// The built-in table's width, narrower and wider ones.
+    fn width() -> impl Strategy<Value = usize> {
+        prop_oneof![Just(DIMENSIONS), Just(LANES), Just(384), Just(4_096), (1usize..16).prop_map(|parts| parts * LANES)]
     }
 
     /// What a path makes of a query and documents.
-    type Path = fn(&[i8; DIMENSIONS], &[[i8; DIMENSIONS]], &mut [i32]);
+    type Path = fn(&[[i8; LANES]], &[i8], &mut [i32]);
 
-    /// Those that this machine has.
-    fn paths() -> Vec<Path> {
-        let mut paths: Vec<Path> = vec![compare_plain, super::compare];
+    /// Those that this machine has, for vectors of this width.
+    fn paths(width: usize) -> Vec<Path> {
+        let mut paths: Vec<Path> = vec![compare_plain::<0>, super::compare];
+        if width == DIMENSIONS {
+            paths.push(compare_plain::<{ DIMENSIONS / LANES }>);
+        }
         #[cfg(target_arch = "x86_64")]
         {
+            // SAFETY (of all below): just asked for.
             if std::arch::is_x86_feature_detected!("avx2") {
-                // SAFETY: just asked for.
-                paths
-                    .push(|query, documents, products| unsafe { super::x86::compare_avx2(query, documents, products) });
+                paths.push(|query, documents, products| unsafe {
+                    super::x86::compare_avx2::<0>(query, documents, products);
+                });
+                if width == DIMENSIONS {
+                    paths.push(|query, documents, products| unsafe {
+                        super::x86::compare_avx2::<{ DIMENSIONS / LANES }>(query, documents, products);
+                    });
+                }
             }
             if std::arch::is_x86_feature_detected!("avx512vnni") && std::arch::is_x86_feature_detected!("avx512bw") {
-                // SAFETY: just asked for.
-                paths
-                    .push(|query, documents, products| unsafe { super::x86::compare_vnni(query, documents, products) });
+                paths.push(|query, documents, products| unsafe {
+                    super::x86::compare_vnni::<0>(query, documents, products);
+                });
+                if width == DIMENSIONS {
+                    paths.push(|query, documents, products| unsafe {
+                        super::x86::compare_vnni::<{ DIMENSIONS / LANES }>(query, documents, products);
+                    });
+                }
             }
         }
         paths
     }
 
+    /// A query and some documents of one width.
+    fn vectors(most: usize) -> impl Strategy<Value = (Vec<i8>, Vec<Vec<i8>>)> {
+        width().prop_flat_map(move |width| (vector(width), prop::collection::vec(vector(width), 0..most)))
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Whatever path the machine takes, the products are those of whole numbers.
+        /// Whatever path the machine takes and however wide the vectors are, the products are those of whole numbers.
         #[test]
-        fn every_path_gives_the_same_products(query in vector(), documents in prop::collection::vec(vector(), 0..4)) {
-            let exact = |document: &[i8; DIMENSIONS]| {
+        fn every_path_gives_the_same_products((query, documents) in vectors(4)) {
+            let exact = |document: &Vec<i8>| {
                 document.iter().zip(&query).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum::<i32>()
             };
             let want: Vec<i32> = documents.iter().map(exact).collect();
-            for path in paths() {
+            let flat = documents.concat();
+            for path in paths(query.len()) {
                 let mut products = vec![0; documents.len()];
-                path(&query, &documents, &mut products);
+                path(query.as_chunks().0, &flat, &mut products);
                 prop_assert_eq!(&products, &want);
             }
         }
 
         /// Products come by query, whatever the number of documents.
         #[test]
-        fn products_are_in_order(vectors in prop::collection::vec(vector(), 4), count in 0usize..3 * BLOCK) {
-            let queries: Vec<Packed> = vectors[..2].iter().map(|&numbers| Packed { numbers, scale: 1.0 }).collect();
-            let documents: Vec<[i8; DIMENSIONS]> = (0..count).map(|at| vectors[2 + at % 2]).collect();
+        fn products_are_in_order((query, documents) in vectors(3), count in 0usize..200) {
+            let documents: Vec<&Vec<i8>> = documents.iter().cycle().take(count).collect();
+            let flat: Vec<i8> = documents.iter().flat_map(|document| document.iter().copied()).collect();
+            let other: Vec<i8> = query.iter().map(|number| -number).collect();
+            let strange = vec![1; query.len() + LANES];
             let mut products = vec![7];
-            scan(&queries, documents.as_flattened(), &mut products);
-            let mut want = vec![0; 2 * count];
-            for (query, want) in queries.iter().zip(want.chunks_exact_mut(count.max(1))) {
-                compare_plain(&query.numbers, &documents, want);
-            }
-            prop_assert_eq!(products, want);
+            scan(&[&query, &strange, &other], query.len(), &flat, &mut products);
+            let mut want = vec![0; documents.len()];
+            compare_plain::<0>(query.as_chunks().0, &flat, &mut want);
+            let negative = want.iter().map(|product| -product);
+            let all: Vec<i32> = want.iter().copied().chain(want.iter().map(|_| 0)).chain(negative).collect();
+            prop_assert_eq!(products, all);
         }
 
         #[test]
-        fn every_path_adds_the_same(row in vector(), scale in -3.0f32..3.0, start in -9.0f32..9.0) {
-            let row = row.map(i8::cast_unsigned);
+        fn every_path_adds_the_same(row in vector(DIMENSIONS), scale in -3.0f32..3.0, start in -9.0f32..9.0) {
+            let mut bytes = [0; DIMENSIONS];
+            bytes.iter_mut().zip(row).for_each(|(byte, number)| *byte = number.cast_unsigned());
             let (mut one, mut other) = ([start; DIMENSIONS], [start; DIMENSIONS]);
-            add_row(&mut one, &row, scale);
-            add_row_body(&mut other, &row, scale);
+            add_row(&mut one, &bytes, scale);
+            add_row_body(&mut other, &bytes, scale);
             prop_assert_eq!(one.map(f32::to_bits), other.map(f32::to_bits));
         }
     }

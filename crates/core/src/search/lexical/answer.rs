@@ -1,5 +1,7 @@
 //! Whether a document answers a query at all, and why it was found.
 
+use std::sync::Arc;
+
 use super::{
     Lexical, NameMatch,
     fields::Field,
@@ -162,6 +164,8 @@ pub struct Explanation {
     pub name_coverage: f32,
     /// How near it is to what the query is about, 1 for the same; `None` without dense evidence.
     pub similarity: Option<f32>,
+    /// The encoder whose evidence counted instead, and how near it says that the document is.
+    pub encoded: Option<(Arc<str>, f32)>,
     /// Share of the query's information that it holds.
     pub answered: f32,
     /// Smallest such share at which a query counts as answered (less for a document whose name it covers, or that is near).

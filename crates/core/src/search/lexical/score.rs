@@ -30,6 +30,8 @@ pub(super) struct Scratch {
     pub(super) products: Vec<i32>,
     /// How near each document is to what the query is about. Empty if that is not known.
     pub(super) cosines: Vec<f32>,
+    /// The same by an encoder.
+    pub(super) encoded: Vec<f32>,
 }
 
 impl Scratch {

@@ -1,0 +1,5 @@
+//! Searches with encoders: an endpoint that answers as it is told, and a static model.
+
+mod endpoint;
+mod searches;
+mod settings;
