@@ -43,11 +43,15 @@ const WELL_NAMED_LENIENCY: f32 = 0.6;
 /// things (docs/benchmarks.md): nearness tells the two apart better than words do.
 const DEMANDS: [(f32, f32); 3] = [(0.15, 3.2), (0.25, 0.7), (0.55, 0.16)];
 /// The same of a query of at most [`FEW_WORDS`] words that count.
-const DEMANDS_OF_FEW: [(f32, f32); 3] = [(0.1, 1.6), (0.35, 1.0), (0.55, 0.12)];
+const DEMANDS_OF_FEW: [(f32, f32); 3] = [(0.1, 1.2), (0.35, 1.0), (0.55, 0.12)];
+/// How near a document must be for nothing more to be demanded: it is about the same in other words.
+const SAME: f32 = 0.5;
 /// Most that is demanded of a document for being far from what the query is about.
 const MOST_DEMANDED: f32 = 0.8;
 /// What the absence of a product counts that the catalog lacks altogether.
 const PRODUCT_ABSENCE: f32 = 1.5;
+/// What the absence of a word of another language counts that is not translated: we lack it, not the catalog.
+const STRANGE_ABSENCE: f32 = 0.2;
 /// What the absence of a likely value counts.
 const VALUE_ABSENCE: f32 = 0.1;
 /// Most documents that are looked at for an answer.
@@ -85,6 +89,7 @@ impl Information {
                 _ if word.joined => 0.0,
                 _ if word.missing_product => PRODUCT_ABSENCE,
                 _ if word.value => VALUE_ABSENCE,
+                None if word.strange => STRANGE_ABSENCE,
                 Some(_) => 1.0,
                 None if information.count <= FEW_WORDS => UNKNOWN_ABSENCE_OF_FEW,
                 None => UNKNOWN_ABSENCE,
@@ -127,10 +132,13 @@ impl Information {
         let between = |(from, more): (f32, f32), (to, less): (f32, f32)| {
             more + (less - more) * ((near - from) / (to - from)).clamp(0.0, 1.0)
         };
-        let [far, middle, same] = if self.count <= FEW_WORDS { DEMANDS_OF_FEW } else { DEMANDS };
+        let [far, middle, near_enough] = if self.count <= FEW_WORDS { DEMANDS_OF_FEW } else { DEMANDS };
         let floor = self.floor();
+        if near >= SAME {
+            return 0.0;
+        }
         if near >= middle.0 {
-            return floor * between(middle, same);
+            return floor * between(middle, near_enough);
         }
         let usual = floor * middle.1;
         let more = (floor * between(far, middle)).min(MOST_DEMANDED) - usual;

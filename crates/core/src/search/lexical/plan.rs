@@ -10,7 +10,7 @@ use super::{
     products::PRODUCTS,
     synonyms::Stand,
     tokenize::{self, TokenKind, Tokenizer},
-    translations::{MIN_PREFIX, MIN_RELATED_PREFIX, Translations},
+    translations::{MIN_PREFIX, MIN_RELATED_PREFIX, SECOND_WEIGHT, Translations},
     typo::{self, PREFIX_WEIGHT},
     values::{self, Written},
     vocabulary::{Lookup, TermId},
@@ -73,7 +73,7 @@ pub(super) struct PlanWord {
     pub(super) value: bool,
     count: u16,
     clauses: u8,
-    /// Stands for nothing that is known: neither said in Latin letters nor translated.
+    /// Stands for nothing that is known: a word of another language that is not translated.
     pub(super) strange: bool,
     /// Words to go by in place of this one where a text's subject is concerned; itself if none.
     stands_for: Vec<Box<str>>,
@@ -98,6 +98,10 @@ impl FunctionWords {
     fn are_english(&self) -> bool {
         self.english > self.foreign
     }
+
+    fn are_foreign(&self) -> bool {
+        self.foreign > self.english
+    }
 }
 
 /// A query, ready to be scored.
@@ -115,6 +119,8 @@ pub(super) struct Plan {
     pub(super) known_share: f32,
     /// Whether it is held together by English words, so that the others are not likely to be of another language.
     english: bool,
+    /// Whether it is of another language, of which the table of translations knows but a part.
+    foreign: bool,
 }
 
 /// What a plan is made for.
@@ -158,6 +164,7 @@ impl Plan {
         }
         tokenizer.each(bounded(hint), |token, kind| plan.add_word(token, kind, 0, Written::AsValue, context));
         plan.english = function_words.are_english();
+        plan.foreign = function_words.are_foreign();
         plan.expand(context, slots);
         if let Some(table) = context.index.dense.as_ref().and(context.index.stock.table())
             && !context.without.has(Part::Dense)
@@ -253,6 +260,15 @@ impl Plan {
         let held = |term| context.held(term);
         let table = context.index.dense.as_ref().and(context.index.stock.table());
         let english = self.english;
+        let translate = |word: &PlanWord, real: bool, english: bool| {
+            let translated = word.term.is_none() && !word.missing_product && !(real && english);
+            if !translated || without(Part::Translations) {
+                return &[][..];
+            }
+            let least = if english && word.text.is_ascii() { MIN_RELATED_PREFIX } else { MIN_PREFIX };
+            translations.of(&word.text, least)
+        };
+        self.foreign |= !english && self.words.iter().any(|word| !translate(word, false, english).is_empty());
         for (number, word) in self.words.iter_mut().enumerate() {
             let clauses = word.clauses;
             let mut add = |term: TermId, weight: f32, evidence: Evidence| {
@@ -270,20 +286,21 @@ impl Plan {
                     }
                 }
             };
-            let foreign = word.term.is_none() && !without(Part::Translations);
             // A word of its own right is no slip and no beginning, nor is one among English words cut off from another language.
             let real = word.term.is_none() && table.is_some_and(|table| table.is_word(&word.text));
-            let least = if english && word.text.is_ascii() { MIN_RELATED_PREFIX } else { MIN_PREFIX };
-            let foreign = if foreign && !word.missing_product && !(real && english) {
-                translations.of(&word.text, least)
-            } else {
-                &[]
-            };
-            word.strange = foreign.is_empty() && !word.text.is_ascii();
+            let foreign = translate(word, real, english);
+            let untold = word.term.is_none() && foreign.is_empty();
+            word.strange = untold && (!word.text.is_ascii() || (self.foreign && !real && !word.value));
             for &line in foreign {
                 word.stands_for.push(translations.english(line).into());
+                let mut known = false;
                 for (term, weight) in translations.terms(line, held) {
+                    known = true;
                     add(term, weight, Evidence::Translation);
+                }
+                if let Some(term) = translations.term(line).filter(|_| !known) {
+                    // The catalog says it with another English word.
+                    synonyms.each(term, &[], held, |term, _, _| add(term, SECOND_WEIGHT, Evidence::Translation));
                 }
             }
             if word.term.is_none() && !word.missing_product && foreign.is_empty() && !real {

@@ -149,6 +149,13 @@ pub(super) fn is_dense_pair(token: &str) -> bool {
     token.chars().next().is_some_and(is_dense)
 }
 
+/// A word in lower case as the tokenizer gives it: without accents, unless its script is written without blanks.
+pub(super) fn folded(word: &str) -> String {
+    let mut out = String::with_capacity(word.len());
+    word.nfkc().for_each(|c| if is_dense(c) { out.push(c) } else { fold(c, &mut out) });
+    out
+}
+
 /// Appends `c` without its accents, letter case kept; letters that do not decompose are spelt the usual way.
 fn fold(c: char, out: &mut String) {
     if c.is_ascii() {

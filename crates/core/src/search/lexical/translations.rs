@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::{
-    tokenize::is_dense,
+    tokenize::{folded, is_dense},
     vocabulary::{TermId, Vocabulary},
 };
 
@@ -29,10 +29,10 @@ const FOREIGN_STOP_WORDS: &[&str] = &[
 
 /// Weight of a translation.
 pub(super) const TRANSLATION_WEIGHT: f32 = 0.8;
-/// Weight of each further English word of the same line.
-const SECOND_WEIGHT: f32 = 0.4;
+/// Weight of each further English word of the same line, and of a word that stands for the first.
+pub(super) const SECOND_WEIGHT: f32 = 0.4;
 /// Longest key in a script without blanks, in letters.
-const MAX_DENSE: usize = 6;
+const MAX_DENSE: usize = 12;
 /// Shortest beginning that stands for a word, in letters.
 pub(super) const MIN_PREFIX: usize = 2;
 /// The same for a word among English ones: it shares so much with a foreign word only if it is a relative of it.
@@ -43,8 +43,9 @@ pub(super) const MIN_RELATED_PREFIX: usize = 7;
 pub(super) struct Translations {
     /// English words and their terms by line.
     lines: Vec<Vec<(&'static str, TermId)>>,
-    whole: HashMap<&'static str, Vec<u16>>,
-    beginnings: HashMap<&'static str, Vec<u16>>,
+    /// Keys are folded as the words of queries are.
+    whole: HashMap<String, Vec<u16>>,
+    beginnings: HashMap<String, Vec<u16>>,
 }
 
 impl Translations {
@@ -64,7 +65,7 @@ impl Translations {
                     Some(beginning) => (&mut table.beginnings, beginning),
                     None => (&mut table.whole, word),
                 };
-                map.entry(word).or_default().push(number);
+                map.entry(folded(word)).or_default().push(number);
             }
         }
         table
@@ -94,6 +95,11 @@ impl Translations {
     pub(super) fn terms(&self, line: u16, held: impl Fn(TermId) -> bool) -> impl Iterator<Item = (TermId, f32)> {
         let terms = self.lines[line as usize].iter().map(|(_, term)| *term).filter(move |&term| held(term));
         terms.enumerate().map(|(at, term)| (term, if at == 0 { TRANSLATION_WEIGHT } else { SECOND_WEIGHT }))
+    }
+
+    /// The term of the English word that says best what a line is about.
+    pub(super) fn term(&self, line: u16) -> Option<TermId> {
+        self.lines[line as usize].first().map(|(_, term)| *term)
     }
 
     /// The English word that says best what a line is about.

@@ -33,7 +33,8 @@ email mail inbox
 user account profile member customer
 contact person people
 team group
-weather forecast temperature
+weather forecast temperature outside outdoor
+temperature hot cold warm
 currency exchange money
 stock share ticker equity
 sql query statement

@@ -17,6 +17,9 @@ fn words_are_known_whole_or_by_their_beginning() {
     check("supprimer", "delet");
     check("datei", "file");
     check("задачу", "issu");
+    // As the tokenizer gives them, without accents: файлы, найти.
+    check("фаилы", "file");
+    check("наити", "search");
     check("文件", "file");
     check("ファイル", "file");
     check("삭제", "delet");
@@ -30,6 +33,9 @@ fn words_are_found_in_scripts_without_blanks() {
     let mut got = Vec::new();
     table.each_dense("在文件夹里搜索文件 and ファイルを検索", |word| got.push(word));
     assert_eq!(got, ["文件夹", "搜索", "文件", "ファイル", "検索"]);
+    got.clear();
+    table.each_dense("スクリーンショットを撮る", |word| got.push(word));
+    assert_eq!(got, ["スクリーンショット"]);
 }
 
 #[test]
