@@ -210,7 +210,7 @@ fn build(mut tree: Map<String, Value>, reader: &mut Reader<'_>) -> Config {
         config.gateway.unusable = Some(finding.to_string());
     }
     if reader.findings.iter().any(|finding| decides_what_is_offered(&finding.key)) {
-        config.policy.allow = Some(Vec::new());
+        config.policy.allow_nothing();
     }
     for (name, server) in entries("servers", take("servers"), reader) {
         if let Some(server) = reader.server(&name, server) {
@@ -238,7 +238,7 @@ fn build(mut tree: Map<String, Value>, reader: &mut Reader<'_>) -> Config {
     for key in ["agents", "callers"] {
         let Some(value) = take(key) else { continue };
         if !value.is_object() {
-            config.policy.allow = Some(Vec::new());
+            config.policy.allow_nothing();
         }
         for (name, entry) in entries(key, Some(value), reader) {
             let place = format!("{key}.{name}");
@@ -253,7 +253,7 @@ fn build(mut tree: Map<String, Value>, reader: &mut Reader<'_>) -> Config {
         match reader.expand_all(&mut profile, "profile").and_then(|()| typed("profile", &profile)) {
             Ok(name) => config.profile = name,
             Err(finding) => {
-                config.policy.allow = Some(Vec::new());
+                config.policy.allow_nothing();
                 reader.findings.push(finding.hint("until this is mended no tool is shown"));
             }
         }

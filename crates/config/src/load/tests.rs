@@ -199,15 +199,26 @@ fn broken_categories_fail_closed() {
         "[categories]\ncategory = ['web']",
         "[categories.category.web]\ntools = 'x'",
         "categories = ['web']",
+        "[policy]\nalso_allow = ['mcp:crm']\n[categories]\nexcept = 'web'",
     ] {
         let loaded = finds(text, Severity::Error, "categories");
         assert_eq!(loaded.config.policy.allow, Some(vec![]), "{text}");
+        assert_eq!(loaded.config.policy.also_allow, [""; 0], "{text}");
         assert!(loaded.diagnostics.iter().any(|one| one.to_string().contains("no tool is shown")), "{text}");
     }
     for harmless in ["[categories]\npinned = 'web'", "[categories]\nmax_loaded = 'x'", "[categories]\nexcept = ['web']"]
     {
         let loaded = load_files(&[("toolcrib.toml", harmless)], &[]);
         assert_eq!(loaded.config.policy.allow, None, "{harmless}");
+    }
+}
+
+/// Whatever makes all tools invisible leaves no list that adds any.
+#[test]
+fn nothing_is_added_to_no_tools() {
+    for (text, key) in [("agents = ['a']", "agents"), ("callers = 1", "callers"), ("profile = ['x']", "profile")] {
+        let loaded = finds(&format!("{text}\n[policy]\nalso_allow = ['mcp:crm']"), Severity::Error, key);
+        assert_eq!((&loaded.config.policy.allow, &loaded.config.policy.also_allow), (&Some(vec![]), &vec![]), "{text}");
     }
 }
 

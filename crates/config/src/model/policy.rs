@@ -47,6 +47,14 @@ pub struct PolicyConfig {
     pub coordinator: Option<ListsConfig>,
 }
 
+impl PolicyConfig {
+    /// Shows no tool to anybody, whatever the lists said: what restricts cannot be read.
+    pub(crate) fn allow_nothing(&mut self) {
+        self.allow = Some(Vec::new());
+        self.also_allow.clear();
+    }
+}
+
 /// What may pass and what may not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -121,8 +121,13 @@ async fn bring_up(made: Arc<Made>, factory: Result<Arc<dyn PluginFactory>, Strin
         Ok(Some(FactoryTools { definitions, backend })) => {
             let listener = start.listener.clone();
             // Schemas are checked on the way.
-            let _ = tokio::task::spawn_blocking(move || listener.hear(News::Ready(definitions))).await;
-            made.phase.send_replace(Phase::Ready(backend));
+            if tokio::task::spawn_blocking(move || listener.hear(News::Ready(definitions))).await.is_ok() {
+                made.phase.send_replace(Phase::Ready(backend));
+            } else {
+                let reason = "what it offers could not be read".to_owned();
+                made.phase.send_replace(Phase::Down(reason.clone()));
+                start.listener.hear(News::Down(reason));
+            }
         }
         Ok(None) => {
             made.phase.send_replace(Phase::Down("it offers nothing".to_owned()));

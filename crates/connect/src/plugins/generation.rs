@@ -83,7 +83,7 @@ pub(super) struct Generation {
     starts: AtomicU64,
     /// Since when its code is being started, until it has said what it offers.
     starting: Mutex<Option<Instant>>,
-    /// Who called it although the scopes that are known see nothing of it.
+    /// Who called it lately: a scope that nobody listed may see it by a grant.
     came: Mutex<Visitors>,
     retired: AtomicBool,
     calls: watch::Sender<usize>,
@@ -437,7 +437,10 @@ impl Generation {
     /// Why its code has not said what it offers.
     fn silence(&self) -> InvokeError {
         let state = self.state();
-        let reason = state.reason().unwrap_or("it is still starting; try again in a moment");
+        let reason = match &state {
+            PluginState::OptedOut => "it offers no tools here",
+            other => other.reason().unwrap_or("it is still starting; try again in a moment"),
+        };
         InvokeError::Unavailable(format!("plugin '{}': {reason}", self.makings.manifest.id))
     }
 

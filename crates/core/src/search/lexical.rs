@@ -245,7 +245,7 @@ impl Lexical {
             similarity,
             encoded: encoding.and_then(|encoding| Some((encoding.documents.by().clone(), encoded?))),
             answered: information.share(&plan, document, self),
-            answered_floor: information.floor(),
+            answered_floor: information.demanded(similarity, plan.known_share),
             answers: information.answered_by(&plan, document, similarity, self),
             server,
             name,

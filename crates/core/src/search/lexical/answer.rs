@@ -120,10 +120,15 @@ impl Information {
     /// Whether the document holds enough of what the query is about, or is plainly about the same.
     pub(super) fn answered_by(&self, plan: &Plan, document: u32, similarity: Option<f32>, index: &Lexical) -> bool {
         let share = self.share(plan, document, index);
+        let floor = self.demanded(similarity, plan.known_share);
+        share >= floor || (share >= floor * WELL_NAMED_LENIENCY && name_coverage(plan, document, index) >= WELL_NAMED)
+    }
+
+    /// The share that a document must hold for the query to count as answered by it.
+    pub(super) fn demanded(&self, similarity: Option<f32>, known_share: f32) -> f32 {
         // To be about the same is no answer to a request that names a service which is not there.
         let similarity = similarity.filter(|_| !self.missing_product);
-        let floor = similarity.map_or(self.floor(), |near| self.demand(near, plan.known_share));
-        share >= floor || (share >= floor * WELL_NAMED_LENIENCY && name_coverage(plan, document, index) >= WELL_NAMED)
+        similarity.map_or(self.floor(), |near| self.demand(near, known_share))
     }
 
     /// The share demanded of a document that is so near to what the query is about. What the vectors know nothing of
@@ -145,8 +150,8 @@ impl Information {
         usual + more.max(0.0) * known_share
     }
 
-    /// The share that a document must hold for the query to count as answered.
-    pub(super) fn floor(&self) -> f32 {
+    /// The share that is demanded where nothing is known of how near a document is.
+    fn floor(&self) -> f32 {
         FLOORS[self.count.min(FLOORS.len() - 1)] * self.leniency
     }
 }
@@ -176,7 +181,7 @@ pub struct Explanation {
     pub encoded: Option<(Arc<str>, f32)>,
     /// Share of the query's information that it holds.
     pub answered: f32,
-    /// Smallest such share at which a query counts as answered (less for a document whose name it covers, or that is near).
+    /// Smallest such share at which this document counts as an answer, by how near it is (less where the query covers its name).
     pub answered_floor: f32,
     /// Whether the document holds enough to count as an answer.
     pub answers: bool,

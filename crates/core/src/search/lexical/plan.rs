@@ -21,12 +21,11 @@ const MAX_WORDS: usize = 96;
 /// Weight of a word given in one piece when its parts are looked up as well.
 const JOINED_WEIGHT: f32 = 0.5;
 
-/// Words that hold sentences together in English and mean nothing elsewhere. Sorted.
+/// Words that hold sentences together in English, and in no other language of the table. Sorted.
 #[rustfmt::skip]
 const ENGLISH_ONLY: &[&str] = &[
-    "an", "and", "any", "are", "be", "by", "can", "could", "for", "from", "have", "help", "how", "in", "into", "it", "its",
-    "my", "need", "of", "on", "our", "please", "that", "the", "their", "these", "this", "to", "want", "what", "when",
-    "where", "which", "who", "will", "with", "would", "you", "your",
+    "and", "any", "are", "can", "could", "for", "from", "have", "help", "how", "into", "it", "its", "need", "our", "please",
+    "that", "the", "their", "these", "this", "what", "when", "where", "which", "who", "with", "would", "you", "your",
 ];
 
 /// How a term came into the plan.

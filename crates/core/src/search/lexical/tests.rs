@@ -162,6 +162,23 @@ fn real_words_stand_for_themselves() {
     }
 }
 
+/// What an explanation says is enough is what was asked for.
+#[test]
+fn explanations_tell_the_floor_that_was_applied() {
+    for build in BUILDS {
+        let documents = documents("large");
+        let index = build(&documents);
+        for query in ["create an issue", "zoom start meeting recording", "translate a pdf into french", "list pods"] {
+            for hit in index.search_with(query, &Options { answerable_only: false, ..Options::default() }) {
+                let why = index.explain(query, hit.index).unwrap();
+                assert!(why.answers || why.answered < why.answered_floor, "{query}: {why:?}");
+                let enough = if why.name_coverage >= 0.7 { 0.6 } else { 1.0 };
+                assert!(!why.answers || why.answered >= why.answered_floor * enough, "{query}: {why:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn exact_names_come_first() {
     finds_first("large", "mcp__github__create_issue", "mcp__github__create_issue"); // srch-192

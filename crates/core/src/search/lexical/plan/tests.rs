@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{super::Lexical, Context, MAX_WORDS, Plan};
+use super::{super::Lexical, Context, ENGLISH_ONLY, MAX_WORDS, Plan, Translations};
 use crate::search::{Document, lexical::Parts, tests::golden};
 
 /// Most terms that one word can bring: itself, four slips, twelve completions, its synonyms and translations.
@@ -40,5 +40,17 @@ proptest! {
         terms.dedup();
         prop_assert_eq!(terms.len(), plan.terms.len(), "each term once");
         prop_assert!((0.0..=1.0).contains(&plan.known_share));
+    }
+}
+
+/// Words of sentences that the other languages build with as well tell nothing of English.
+#[test]
+fn english_words_are_of_no_other_language() {
+    assert!(ENGLISH_ONLY.is_sorted());
+    for word in ["an", "as", "be", "by", "do", "in", "is", "me", "my", "no", "of", "on", "to", "want", "was", "will"] {
+        assert!(!ENGLISH_ONLY.contains(&word), "{word}");
+    }
+    for word in ENGLISH_ONLY {
+        assert!(!Translations::is_stop_word(word), "{word}");
     }
 }
