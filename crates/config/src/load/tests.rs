@@ -216,8 +216,12 @@ fn broken_categories_fail_closed() {
 /// Whatever makes all tools invisible leaves no list that adds any.
 #[test]
 fn nothing_is_added_to_no_tools() {
-    for (text, key) in [("agents = ['a']", "agents"), ("callers = 1", "callers"), ("profile = ['x']", "profile")] {
-        let loaded = finds(&format!("{text}\n[policy]\nalso_allow = ['mcp:crm']"), Severity::Error, key);
+    for (text, key) in [
+        ("agents = ['a']\n[policy]\nalso_allow = ['mcp:crm']", "agents"),
+        ("callers = 1\n[policy]\nalso_allow = ['mcp:crm']", "callers"),
+        ("profile = ['x']\n[policy]\nalso_allow = ['mcp:crm']", "profile"),
+    ] {
+        let loaded = finds(text, Severity::Error, key);
         assert_eq!((&loaded.config.policy.allow, &loaded.config.policy.also_allow), (&Some(vec![]), &vec![]), "{text}");
     }
 }
