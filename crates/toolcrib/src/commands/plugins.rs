@@ -166,6 +166,8 @@ async fn check_one(folder: &Path, config: &[PathBuf], json: bool) -> anyhow::Res
 async fn add(from: &Path, force: bool, config: &[PathBuf], json: bool) -> anyhow::Result<Exit> {
     let loaded = world::load(config)?;
     let id = look(from).manifest?.id.clone();
+    let manifest = std::fs::read(from.join(toolcrib_connect::plugins::FILE))
+        .with_context(|| format!("cannot read {}", from.display()))?;
     let home = home(&loaded.config)?;
     let target = home.join(&id);
     let others = discover(&plugins::folders(&loaded.config)).plugins;
@@ -190,7 +192,7 @@ async fn add(from: &Path, force: bool, config: &[PathBuf], json: bool) -> anyhow
         );
     }
     std::fs::create_dir_all(&home).with_context(|| format!("cannot create {}", home.display()))?;
-    folder::copy_whole(from, &target)?;
+    folder::copy_whole(from, &target, &manifest)?;
     let config = &loaded.config.plugins;
     if json {
         print::json(&serde_json::json!({

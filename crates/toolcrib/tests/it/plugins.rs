@@ -213,6 +213,16 @@ fn an_id_that_would_be_refused_later_is_refused_by_check_and_add() {
     desk.check(&["plugins", "check", "source/greeter"], 1, "its id is taken by plugin 'greeter' in", "");
 }
 
+/// What is put in place is what was checked, whatever the plugin's code does while it is.
+#[test]
+fn a_manifest_that_changes_during_the_check_is_not_added() {
+    let desk = Desk::new(ON);
+    let rewrites = PROGRAM.replace("echo x >>started", "sed -i.old 's/^id = .*/id = \"read_file\"/' plugin.toml");
+    fs::write(desk.folder().join("greeter.sh"), rewrites).unwrap();
+    desk.check(&["plugins", "add", "source/greeter"], 2, "", "has changed while it was checked; nothing is added");
+    assert!(!desk.has_added());
+}
+
 #[test]
 fn what_fails_the_check_is_not_added() {
     type Change = fn(&str) -> String;

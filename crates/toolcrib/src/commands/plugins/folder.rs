@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, bail};
+use toolcrib_connect::plugins::FILE;
 
 /// Most files of a plugin that is added, and most bytes of them all.
 const FILES: usize = 10_000;
@@ -10,8 +11,9 @@ const BYTES: u64 = 256 * 1024 * 1024;
 /// What is not part of a plugin.
 const LEFT_OUT: [&str; 4] = [".git", "__pycache__", ".venv", ".DS_Store"];
 
-/// Copies a folder; what was at `target` is replaced. Links are copied as the files they lead to within the folder.
-pub(super) fn copy_whole(from: &Path, target: &Path) -> anyhow::Result<()> {
+/// Copies a folder whose manifest was checked as `manifest`; what was at `target` is replaced. Links are copied as the files
+/// they lead to within the folder. Nothing is put in place if the manifest has changed meanwhile.
+pub(super) fn copy_whole(from: &Path, target: &Path, manifest: &[u8]) -> anyhow::Result<()> {
     let home = target.parent().context("the target has no folder")?;
     let root = from.canonicalize().with_context(|| format!("cannot read {}", from.display()))?;
     if home.canonicalize().is_ok_and(|home| home.starts_with(&root)) {
@@ -25,6 +27,10 @@ pub(super) fn copy_whole(from: &Path, target: &Path) -> anyhow::Result<()> {
     let staging = tempfile::Builder::new().prefix(".adding-").tempdir_in(home)?;
     let copy = staging.path().join("plugin");
     copy_folder(&root, &root, &copy, &mut room)?;
+    // What the plugin's own code did while it was checked included.
+    if fs::read(copy.join(FILE)).ok().as_deref() != Some(manifest) {
+        bail!("{} has changed while it was checked; nothing is added", root.join(FILE).display());
+    }
     let old = staging.path().join("old");
     if target.symlink_metadata().is_ok() {
         fs::rename(target, &old).with_context(|| format!("cannot move {} away", target.display()))?;

@@ -178,6 +178,9 @@ post tweet
 feed timeline
 avatar photo
 remind reminder
+remember memorize memory store
+forget delete remove
+grep search find
 timer alarm countdown
 appointment booking reservation
 attendee participant guest invitee
