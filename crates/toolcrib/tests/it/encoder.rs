@@ -84,7 +84,7 @@ fn similarity_by(reply: &Value) -> &str {
 
 #[track_caller]
 fn findings(config: &str) -> Vec<(String, String)> {
-    let (_, out, _) = run(config, &["doctor", "--json", "--catalog", "catalog.json", "--wait", "2"]);
+    let (_, out, _) = run(config, &["doctor", "--json", "--catalog", "catalog.json"]);
     let report: Value = serde_json::from_str(&out).unwrap();
     let about = |finding: &&Value| {
         finding["about"] == "search.encoder" || finding["message"].as_str().unwrap().contains("search.encoder")
