@@ -132,6 +132,10 @@ fn what_cannot_be_used_is_told_and_searches_go_on() {
         assert!(told.iter().any(|(level, text)| level == "error" && text.contains(want)), "{told:?}");
         assert!(!format!("{told:?}").contains("hunter2"), "{told:?}");
     }
+    let config = "[search.encoder]\nkind = 'static'\nfolder = 'none'\n";
+    let said = |args: &[&str]| run(config, args).2.contains("search.encoder cannot be used");
+    assert!(said(&SEARCH));
+    assert!(!said(&["tools", "--catalog", "catalog.json"]), "what does not search loads no model");
 }
 
 #[test]

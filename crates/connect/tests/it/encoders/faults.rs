@@ -58,11 +58,11 @@ impl Toy {
 }
 
 impl Encoder for Toy {
-    fn id(&self) -> &str {
+    fn id(&self) -> &'static str {
         "toy"
     }
 
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "the toy"
     }
 
