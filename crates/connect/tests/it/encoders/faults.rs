@@ -194,3 +194,12 @@ async fn nothing_is_waited_for_where_there_is_nothing_to_read() {
     assert_eq!(empty.encoding().unwrap().state().problem, None);
     assert_eq!(toy.texts_read(), 0);
 }
+
+#[tokio::test]
+async fn secrets_are_masked_for_whoever_does_not_say_that_nothing_leaves_the_machine() {
+    let (toy, engine) = start(Toy::default(), Arc::new(MemoryStore::new()));
+    assert!(ready(&engine, &Scope::default()).await);
+    search(&engine, &format!("write a note with ghp_{}", "aB3dE5fG7h".repeat(4))).await;
+    let queries = toy.queries.lock().concat().join("\n");
+    assert!(queries.starts_with("write a note with") && !queries.contains("aB3dE5"), "{queries}");
+}
