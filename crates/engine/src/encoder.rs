@@ -7,9 +7,11 @@
 //! [`Encoder::query_wait`]; after repeated failures nothing is waited for for a while. Wherever the table answers in the
 //! encoder's place, the answer says so.
 
+mod ask;
 mod queries;
 mod reading;
 mod search;
+mod width;
 
 use std::{
     sync::{
@@ -23,8 +25,8 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use toolcrib_core::search::{Index, RankerKind, Vector};
 
-use self::queries::Queries;
 pub(crate) use self::search::search_reply;
+use self::{queries::Queries, width::Width};
 use crate::{
     backend::BoxFuture,
     store::VectorStore,
@@ -33,6 +35,8 @@ use crate::{
 
 /// Longest time that a search may be made to wait for an encoder.
 pub const MAX_QUERY_WAIT: Duration = Duration::from_secs(2);
+/// Longest time that an encoder may take for a request; what takes longer has failed.
+pub const MAX_ANSWER: Duration = Duration::from_mins(1);
 /// Why no encoder could do what was asked. Holds no secret and nothing of the texts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -47,8 +51,8 @@ impl EncoderError {
 
 /// Turns texts into vectors whose directions say what they are about.
 ///
-/// All vectors of one encoder have the same number of numbers. An encoder need not be quick or reliable, but must come to an
-/// end: what does not answer within a minute has failed.
+/// All vectors of one encoder have the same number of numbers. An encoder need not be quick or reliable: what does not answer
+/// within [`MAX_ANSWER`], or panics, has failed. A text that is refused costs nothing but itself.
 pub trait Encoder: Send + Sync + 'static {
     /// Tells its vectors from those of every other encoder, and of this one with another model or other settings; at most
     /// 200 bytes, without secrets. Kept vectors are found by it.
@@ -57,9 +61,9 @@ pub trait Encoder: Send + Sync + 'static {
     /// What people are told that it is, as `the model 'X' at HOST`.
     fn name(&self) -> &str;
 
-    /// Whether texts leave the machine, or might. Queries are masked as in the journal then. Default no.
+    /// Whether texts leave the machine, or might. Queries are masked as in the journal then. Default yes.
     fn is_remote(&self) -> bool {
-        false
+        true
     }
 
     /// Most texts that it is given at a time. Default 64.
@@ -109,6 +113,7 @@ struct Shared {
     encoder: Arc<dyn Encoder>,
     store: Arc<dyn VectorStore>,
     queries: Queries,
+    width: Width,
     state: Mutex<EncodingState>,
     // Counts the views that were read to their end, and the failures on the way.
     done: watch::Sender<u64>,
@@ -118,6 +123,12 @@ struct Shared {
 #[derive(Default)]
 pub(crate) struct Asked(AtomicBool);
 
+impl Asked {
+    pub(crate) fn forget(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
 impl Encoding {
     /// Starts the task. Needs a tokio runtime. What is read is kept in `store`.
     pub fn start(encoder: Arc<dyn Encoder>, store: Arc<dyn VectorStore>) -> Self {
@@ -125,6 +136,7 @@ impl Encoding {
             encoder,
             store,
             queries: Queries::default(),
+            width: Width::default(),
             state: Mutex::default(),
             done: watch::Sender::new(0),
         });
@@ -144,11 +156,15 @@ impl Encoding {
         self.shared.state.lock().clone()
     }
 
-    /// Waits until the encoder has read all tools of a view or fails, at most `patience`; whether it has. For a process that
+    /// Waits until the encoder has read all tools of a view or fails, at most `patience`; whether it has. Waits for nothing
+    /// where there is nothing to read: in a view without tools, or one whose ranker goes by words alone. For a process that
     /// lives for one search.
     pub async fn ready(&self, view: &Arc<View>, patience: Duration) -> bool {
         let indexed = view.clone();
-        let _ = tokio::task::spawn_blocking(move || indexed.index().kind()).await;
+        let kind = tokio::task::spawn_blocking(move || indexed.index().kind()).await;
+        if view.set.tools().is_empty() || !kind.is_ok_and(is_dense) {
+            return view.set.tools().is_empty();
+        }
         let mut done = self.shared.done.subscribe();
         let all = async {
             while view.encoded().is_none() && self.state().problem.is_none() && done.changed().await.is_ok() {}
@@ -163,7 +179,7 @@ impl Encoding {
             return;
         }
         if self.views.try_send(view.clone()).is_err() {
-            asked.0.store(false, Ordering::Relaxed);
+            asked.forget();
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, OnceLock, Weak},
 };
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use serde_json::{Value, value::RawValue};
 use toolcrib_core::{
     Catalog, ContentHash, Scope, Source,
@@ -50,7 +50,7 @@ pub struct View {
     index: OnceLock<Index>,
     indexer: Arc<Indexer>,
     // What an encoder says of the tools, once it has read them all.
-    encoded: OnceLock<Arc<Encoded>>,
+    encoded: RwLock<Option<Arc<Encoded>>>,
     asked: Asked,
     me: Weak<Self>,
     rendered: OnceLock<Arc<[Arc<RawValue>]>>,
@@ -101,7 +101,7 @@ impl View {
     pub fn index(&self) -> &Index {
         let index = self.index.get_or_init(|| self.indexer.build(&self.set));
         if let Some(encoding) = self.indexer.encoding()
-            && self.encoded.get().is_none()
+            && self.encoded.read().is_none()
         {
             encoding.read_tools(&self.me, &self.asked, index);
         }
@@ -109,13 +109,21 @@ impl View {
     }
 
     /// What the engine's encoder says of the tools; `None` without one, and until it has read them all.
-    pub fn encoded(&self) -> Option<&Arc<Encoded>> {
-        self.encoded.get()
+    pub fn encoded(&self) -> Option<Arc<Encoded>> {
+        self.encoded.read().clone()
     }
 
     pub(crate) fn encode(&self, encoded: Encoded) {
-        // Of the same encoder over the same tools, so that it does not matter whose is kept.
-        let _ = self.encoded.set(Arc::new(encoded));
+        *self.encoded.write() = Some(Arc::new(encoded));
+    }
+
+    /// Forgets what the encoder said, if it was with vectors of so many numbers, and has it read the tools again. The index
+    /// is there.
+    pub(crate) fn read_again(&self, width: usize) {
+        if self.encoded.write().take_if(|encoded| encoded.dimensions() == width).is_some() {
+            self.asked.forget();
+            self.index();
+        }
     }
 }
 
@@ -173,7 +181,7 @@ impl ViewCache {
             set,
             index: OnceLock::new(),
             indexer,
-            encoded: OnceLock::new(),
+            encoded: RwLock::default(),
             asked: Asked::default(),
             me: me.clone(),
             rendered: OnceLock::new(),

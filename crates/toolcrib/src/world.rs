@@ -91,7 +91,12 @@ struct Plan {
 impl World {
     /// Loads the configuration and starts its sources, to look at tools. Returns before they are ready.
     pub(crate) async fn start(flags: &SourceArgs) -> anyhow::Result<Self> {
-        Self::start_with(flags, None, Trust::Configured, Purpose::Look).await
+        Self::start_with(flags, None, Trust::Configured, Purpose::Look, false).await
+    }
+
+    /// The same, to search among tools: with the encoder that the configuration names.
+    pub(crate) async fn start_to_search(flags: &SourceArgs) -> anyhow::Result<Self> {
+        Self::start_with(flags, None, Trust::Configured, Purpose::Look, true).await
     }
 
     /// The same, to call tools: with the journal, approvals, and the trust level that applies where nobody names one.
@@ -100,7 +105,16 @@ impl World {
         trust: Option<TrustLevel>,
         default_trust: Trust,
     ) -> anyhow::Result<Self> {
-        Self::start_with(flags, trust, default_trust, Purpose::Call).await
+        Self::start_with(flags, trust, default_trust, Purpose::Call, false).await
+    }
+
+    /// The same, to search as well.
+    pub(crate) async fn start_to_serve(
+        flags: &SourceArgs,
+        trust: Option<TrustLevel>,
+        default_trust: Trust,
+    ) -> anyhow::Result<Self> {
+        Self::start_with(flags, trust, default_trust, Purpose::Call, true).await
     }
 
     async fn start_with(
@@ -108,6 +122,7 @@ impl World {
         trust: Option<TrustLevel>,
         default_trust: Trust,
         purpose: Purpose,
+        searches: bool,
     ) -> anyhow::Result<Self> {
         let plan = Plan { flags: flags.clone(), overrides: overrides(flags, trust), default_trust };
         let loaded = plan.load()?;
@@ -140,13 +155,16 @@ impl World {
         if let Some(path) = store.path.as_deref().filter(|_| store.kept) {
             builder = builder.index_cache(Arc::new(IndexFile::beside(path)));
         }
-        // A large model takes a moment to be read, and nothing else is under way yet.
-        match encoders::of(&loaded.config) {
-            None => {}
-            Some(Ok(encoder)) => builder = builder.encoding(Encoding::start(encoder, stores.vectors.clone())),
-            Some(Err(error)) => print::note(format!(
-                "warning: search.encoder cannot be used: {error}; searches go by the built-in table"
-            )),
+        if searches {
+            // A large model takes a moment to be read; of one that cannot be used the table takes the place.
+            let config = loaded.config.clone();
+            match tokio::task::spawn_blocking(move || encoders::of(&config)).await? {
+                None => {}
+                Some(Ok(encoder)) => builder = builder.encoding(Encoding::start(encoder, stores.vectors.clone())),
+                Some(Err(error)) => print::note(format!(
+                    "warning: search.encoder cannot be used: {error}; searches go by the built-in table"
+                )),
+            }
         }
         let mut pending = None;
         if purpose == Purpose::Call {

@@ -133,6 +133,10 @@ impl Encoder for StaticEncoder {
         &self.name
     }
 
+    fn is_remote(&self) -> bool {
+        false
+    }
+
     fn batch(&self) -> usize {
         BATCH
     }
@@ -175,6 +179,10 @@ impl Table {
         }
         if let Some(row) = mapping.iter().flatten().find(|row| **row as usize >= count) {
             return Err(format!("'mapping' leads to row {row} of {count}"));
+        }
+        let finite = |number: &[u8]| kind.number(number).is_finite();
+        if let Some(at) = rows.data().chunks_exact(kind.size()).position(|number| !finite(number)) {
+            return Err(format!("'embeddings' holds something that is no finite number, in row {}", at / dimensions));
         }
         Ok(Self { rows: rows.data().to_vec(), kind, dimensions, count, weights, mapping })
     }

@@ -10,7 +10,10 @@ use reqwest::{
 };
 use serde::Deserialize;
 use serde_json::json;
-use toolcrib_core::{ContentHash, search::Vector};
+use toolcrib_core::{
+    ContentHash,
+    search::{MAX_DIMENSIONS, Vector},
+};
 use toolcrib_engine::{
     BoxFuture,
     encoder::{Encoder, EncoderError},
@@ -19,8 +22,10 @@ use url::{Host, Url};
 
 use crate::net::{AddressClass, EgressClient, EgressPolicy, HostRule, classify, client};
 
-/// Most bytes of an answer. 128 vectors of 4,096 numbers in decimal digits are some 7 MB.
-const MAX_BYTES: usize = 16 * 1024 * 1024;
+/// Most bytes of a number in an answer: all digits of a 64-bit one with sign, exponent, comma and white space.
+const NUMBER_BYTES: usize = 32;
+/// Most bytes of what else an answer holds. With the largest batch of the widest vectors it has 33 MB.
+const REST_BYTES: usize = 256 * 1024;
 /// Most texts of one request.
 const MAX_BATCH: usize = 256;
 /// Longest time for connecting, and for a whole request.
@@ -71,6 +76,8 @@ pub struct HttpEncoder {
     host: String,
     url: Url,
     bearer: Option<HeaderValue>,
+    // Most bytes of an answer.
+    max_bytes: usize,
     settings: HttpEncoderSettings,
     client: EgressClient,
 }
@@ -89,8 +96,11 @@ struct Embedding {
 impl HttpEncoder {
     /// Checks the settings; nothing is sent yet. Reads the platform's certificates: some milliseconds.
     ///
+    /// A key goes by https, or by http to a private address, to a name without a dot (of this machine or its own network) and
+    /// to names under `localhost`.
+    ///
     /// # Errors
-    /// When the address or the key cannot be used, or a key would travel unencrypted to another machine.
+    /// When the address or the key cannot be used, or a key would travel unencrypted to anywhere else.
     pub fn new(settings: HttpEncoderSettings) -> Result<Self, EncoderError> {
         let fail = |cause: String| EncoderError::new(cause);
         let url: Url = settings.url.parse().map_err(|error| fail(format!("the address cannot be used: {error}")))?;
@@ -124,11 +134,13 @@ impl HttpEncoder {
         };
         let port = url.port_or_known_default().unwrap_or(443);
         let rule: HostRule = format!("{name}:{port}").parse().map_err(|error| fail(format!("the address: {error}")))?;
+        let width = settings.dimensions.unwrap_or(MAX_DIMENSIONS).min(MAX_DIMENSIONS);
+        let max_bytes = settings.batch.clamp(1, MAX_BATCH) * width * NUMBER_BYTES + REST_BYTES;
         let policy = EgressPolicy {
             private_hosts: vec![rule],
             // Whoever has to be asked elsewhere is to be named.
             max_redirects: 0,
-            max_bytes: MAX_BYTES,
+            max_bytes,
             connect_timeout: CONNECT_TIMEOUT,
             timeout: TIMEOUT,
             ..EgressPolicy::default()
@@ -144,6 +156,7 @@ impl HttpEncoder {
             host,
             url,
             bearer,
+            max_bytes,
             settings,
             client,
         })
@@ -176,7 +189,7 @@ impl HttpEncoder {
             return Err(fail(format!("answered {}{hint}", fetched.status)));
         }
         if fetched.truncated {
-            return Err(fail(format!("sent more than {MAX_BYTES} bytes")));
+            return Err(fail(format!("sent more than {} bytes; set search.encoder.batch lower", self.max_bytes)));
         }
         let answer: Answer = serde_json::from_slice(&fetched.body).map_err(|error| {
             fail(format!("sent what is no list of embeddings (at line {} column {})", error.line(), error.column()))
@@ -211,10 +224,6 @@ impl Encoder for HttpEncoder {
 
     fn name(&self) -> &str {
         &self.name
-    }
-
-    fn is_remote(&self) -> bool {
-        true
     }
 
     fn batch(&self) -> usize {

@@ -2,29 +2,32 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::Arc,
-    time::Duration,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use parking_lot::Mutex;
 use tokio::{
     sync::Semaphore,
-    time::{Instant, timeout, timeout_at},
+    time::{Instant, timeout_at},
 };
 use toolcrib_core::{
-    breaker::{Breaker, BreakerPolicy, Settlement},
+    breaker::{Breaker, BreakerPolicy, Permit, Settlement},
     search::{QueryVectors, Vector},
 };
 
-use super::Shared;
+use super::{
+    Shared,
+    ask::{Kind, ask, ask_at_once},
+};
 use crate::{clock::now_ms, engine::InForce};
 
 /// Texts whose vectors are held. With 4,096 numbers each that is 8 MB.
 const MAX_TEXTS: usize = 2_048;
 /// Requests under way at a time; searches beyond do not ask.
 const MAX_REQUESTS: usize = 4;
-/// When a request is given up, whoever waits for it.
-const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 /// When to stop asking, and for how long: a search that waits in vain is worse than one that goes by the table.
 const BREAKER: BreakerPolicy = BreakerPolicy { failures: 3, window_ms: 60_000, open_ms: 30_000, successes: 1 };
 
@@ -86,6 +89,8 @@ impl Known {
 pub(super) struct Lookup {
     shared: Arc<Shared>,
     in_force: Arc<InForce>,
+    // Of the vectors that the tools have.
+    width: usize,
     missing: Mutex<Vec<String>>,
 }
 
@@ -100,11 +105,13 @@ pub(super) enum Absent {
     Resting,
     /// Too much is asked already.
     Busy,
+    /// It answered, but the search needed more and more of it.
+    Insatiable,
 }
 
 impl Lookup {
-    pub(super) fn new(shared: Arc<Shared>, in_force: Arc<InForce>) -> Self {
-        Self { shared, in_force, missing: Mutex::default() }
+    pub(super) fn new(shared: Arc<Shared>, in_force: Arc<InForce>, width: usize) -> Self {
+        Self { shared, in_force, width, missing: Mutex::default() }
     }
 
     /// What was asked for and is not there.
@@ -118,10 +125,12 @@ impl QueryVectors for Lookup {
         let Shared { encoder, queries, .. } = &*self.shared;
         // What does not leave the machine need not be masked, and says more as it is.
         let text = if encoder.is_remote() { self.in_force.mask_text(text) } else { text.into() };
-        if let Some(known) = queries.known.lock().get(&text) {
+        // One of another width is of the model that was there before.
+        let fits = |vector: &Vector| vector.dimensions() == self.width;
+        if let Some(known) = queries.known.lock().get(&text).filter(|known| fits(known)) {
             return Some(known);
         }
-        if let Some(vector) = encoder.encode_at_once(&text) {
+        if let Some(vector) = ask_at_once(&**encoder, &text).filter(fits) {
             queries.known.lock().insert(text.clone().into_owned(), vector);
             return queries.known.lock().get(&text);
         }
@@ -144,45 +153,63 @@ pub(super) async fn fetch(
     let queries = &shared.queries;
     let Ok(place) = queries.requests.clone().try_acquire_owned() else { return Err(Absent::Busy) };
     let permit = queries.breaker.lock().admit(now_ms()).map_err(|_| Absent::Resting)?;
+    let ticket = Arc::new(Ticket { shared: shared.clone(), permit, settled: AtomicBool::new(false) });
     let waits = deadline > Instant::now();
-    let own = shared.clone();
+    let (own, settled) = (shared.clone(), ticket.clone());
     let request = tokio::spawn(async move {
         let encoded = encode(&own, texts, width).await;
         drop(place);
+        settled.settle(encoded.as_ref().map_or_else(Settlement::fault, |()| Settlement::Success));
         encoded
     });
-    let answer = timeout_at(deadline, request).await;
-    let (settlement, outcome) = match answer {
-        Ok(Ok(Ok(()))) => (Settlement::Success, Ok(())),
-        Ok(Ok(Err(cause))) => (Settlement::fault(cause), Err(Absent::Failed)),
-        Ok(Err(_)) => (Settlement::fault("the encoder broke down"), Err(Absent::Failed)),
-        // Whoever does not wait cannot tell.
-        Err(_) if !waits => (Settlement::Neutral, Err(Absent::Late)),
-        Err(_) => (Settlement::fault("no answer in time"), Err(Absent::Late)),
-    };
-    queries.breaker.lock().settle(permit, settlement, now_ms());
-    outcome
+    match timeout_at(deadline, request).await {
+        Ok(Ok(Ok(()))) => Ok(()),
+        Ok(_) => Err(Absent::Failed),
+        Err(_) => {
+            // Whoever does not wait cannot tell: how that request ends is what counts.
+            if waits {
+                ticket.settle(Settlement::fault("no answer in time"));
+            }
+            Err(Absent::Late)
+        }
+    }
+}
+
+/// Tells the breaker how a request ended: whoever knows first.
+struct Ticket {
+    shared: Arc<Shared>,
+    permit: Permit,
+    settled: AtomicBool,
+}
+
+impl Ticket {
+    fn settle(&self, settlement: Settlement) {
+        if !self.settled.swap(true, Ordering::Relaxed) {
+            self.shared.queries.breaker.lock().settle(self.permit, settlement, now_ms());
+        }
+    }
 }
 
 async fn encode(shared: &Shared, texts: Vec<String>, width: usize) -> Result<(), String> {
-    let count = texts.len();
-    let answer = timeout(REQUEST_TIMEOUT, shared.encoder.encode_queries(texts.clone())).await;
-    let strange = |vectors: &[Vector]| vectors.iter().map(Vector::dimensions).find(|own| *own != width);
-    let cause = match answer {
-        Ok(Ok(vectors)) if strange(&vectors).is_some() => {
-            format!("a vector of {} numbers came; those of tools have {width}", strange(&vectors).unwrap_or_default())
-        }
-        Ok(Ok(vectors)) if vectors.len() == count => {
-            let mut known = shared.queries.known.lock();
-            texts.into_iter().zip(vectors).for_each(|(text, vector)| known.insert(text, vector));
-            return Ok(());
-        }
-        Ok(Ok(vectors)) => format!("{} vectors came for {count} texts", vectors.len()),
-        Ok(Err(error)) => error.to_string(),
-        Err(_) => format!("no answer within {} s", REQUEST_TIMEOUT.as_secs()),
-    };
-    tracing::debug!(cause, encoder = shared.encoder.name(), "a query was not encoded");
-    Err(cause)
+    for batch in texts.chunks(shared.encoder.batch().max(1)) {
+        let cause = match ask(&shared.encoder, Kind::Queries, batch.to_vec()).await {
+            Ok(vectors) => match vectors.first().map(Vector::dimensions).filter(|own| *own != width) {
+                None => {
+                    let mut known = shared.queries.known.lock();
+                    batch.iter().cloned().zip(vectors).for_each(|(text, vector)| known.insert(text, vector));
+                    continue;
+                }
+                Some(own) => {
+                    shared.width.of_query(own);
+                    format!("a vector of {own} numbers came; those of tools have {width}")
+                }
+            },
+            Err(error) => error.to_string(),
+        };
+        tracing::debug!(cause, encoder = shared.encoder.name(), "a query was not encoded");
+        return Err(cause);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -41,9 +41,9 @@ pub(crate) async fn search_reply(
     let deadline = Instant::now() + encoding.encoder().query_wait().min(MAX_QUERY_WAIT);
     let mut why = None;
     for _ in 0..ROUNDS {
-        let Some(encoded) = view.encoded().cloned() else { break };
+        let Some(encoded) = view.encoded() else { break };
         let width = encoded.dimensions();
-        let lookup = Lookup::new(encoding.shared.clone(), in_force.clone());
+        let lookup = Lookup::new(encoding.shared.clone(), in_force.clone(), width);
         let (index, answered) = (view.clone(), answer.clone());
         let (reply, lookup) = blocking(move || {
             let documents = CoreEncoding { documents: &encoded, queries: &lookup };
@@ -56,17 +56,21 @@ pub(crate) async fn search_reply(
             return reply;
         }
         match fetch(&encoding.shared, missing, width, deadline).await {
-            Ok(()) => why = Some(Absent::Late),
+            Ok(()) => why = Some(Absent::Insatiable),
             Err(absent) => {
                 why = Some(absent);
+                if encoding.shared.width.now().is_some_and(|now| now != width) {
+                    // Its model was exchanged: what it said of the tools is of no use any more.
+                    view.read_again(width);
+                }
                 break;
             }
         }
     }
     let (reply, ranked) = blocking(plain).await?;
     let mut reply = reply?;
-    // Of a ranker that never asks the encoder there is nothing to say, nor where no words were ranked.
-    if ranked && super::is_dense(view.index().kind()) {
+    // Of a ranker that never asks the encoder there is nothing to say, nor where no words were ranked, or no tools.
+    if ranked && !view.set.tools().is_empty() && super::is_dense(view.index().kind()) {
         note(&mut reply.value, encoding, why);
     }
     Ok(reply)
@@ -111,6 +115,7 @@ fn note(reply: &mut Value, encoding: &Encoding, why: Option<Absent>) {
         Some(Absent::Failed) => "the encoder failed".to_owned(),
         Some(Absent::Resting) => "the encoder failed lately".to_owned(),
         Some(Absent::Busy) => "the encoder is busy".to_owned(),
+        Some(Absent::Insatiable) => "the search needed more of the encoder than it may ask for".to_owned(),
     };
     let text = json!(format!("{cause}; ranked by the built-in table"));
     match reply.get_mut("notes").and_then(Value::as_array_mut) {

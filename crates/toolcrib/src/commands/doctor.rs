@@ -40,7 +40,7 @@ struct Finding {
 }
 
 pub(crate) async fn run(args: LookArgs) -> anyhow::Result<Exit> {
-    let world = World::start(&args.sources).await?;
+    let world = World::start_to_search(&args.sources).await?;
     world.wait_all(args.wait).await;
     let loaded = world.loaded().await;
     let catalog = world.engine.hub().catalog();

@@ -12,17 +12,19 @@ use crate::{
     world::World,
 };
 
-/// How long what was learnt from use, or an encoder's reading of the tools, may take.
+/// How long what was learnt from use, or the reading of the tools by an encoder elsewhere, may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) async fn run(args: SearchArgs) -> anyhow::Result<Exit> {
-    let world = World::start(&args.look.sources).await?;
+    let world = World::start_to_search(&args.look.sources).await?;
     world.wait_all(args.look.wait).await;
     if let Some(learner) = world.engine.learner() {
         learner.load(&world.scope.tenant, PATIENCE).await;
     }
     if let Some(encoding) = world.engine.encoding() {
-        encoding.ready(&world.view()?, PATIENCE).await;
+        // A model on this machine comes to an end by itself; how soon depends on what else the machine does.
+        let local = Duration::from_secs(args.look.wait);
+        encoding.ready(&world.view()?, if encoding.encoder().is_remote() { PATIENCE } else { local }).await;
     }
     let reply = world.engine.search(&world.scope, &request(&args)).await?.map_err(|error| anyhow!("{error}"))?;
     let found = reply["tools"].as_object().is_some_and(|tools| !tools.is_empty());

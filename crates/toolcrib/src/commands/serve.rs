@@ -23,7 +23,7 @@ pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
 }
 
 async fn stdio(args: ServeArgs, shutdown: CancellationToken) -> anyhow::Result<Exit> {
-    let world = Arc::new(World::start_to_call(&args.sources, args.trust, Trust::Configured).await?);
+    let world = Arc::new(World::start_to_serve(&args.sources, args.trust, Trust::Configured).await?);
     let watching = tokio::spawn(reload::watch(world.clone(), args.sources.clone()));
     let telling = tokio::spawn(tell_savings(world.clone()));
     let service = EngineService::new(world.engine.clone(), world.callers.clone(), world.seal.clone());
@@ -54,7 +54,7 @@ async fn http(mut args: ServeArgs, shutdown: CancellationToken) -> anyhow::Resul
         .with_context(|| format!("'{listen}' leads to no address"))?;
     // Whoever is not on this machine gets nothing run without a rule that says so.
     let default_trust = if listen.ip().is_loopback() { Trust::Configured } else { Trust::None };
-    let world = Arc::new(World::start_to_call(&args.sources, args.trust, default_trust).await?);
+    let world = Arc::new(World::start_to_serve(&args.sources, args.trust, default_trust).await?);
     let config = world.loaded().await.config;
     if let Some(reason) = &config.gateway.unusable {
         world.stop().await;

@@ -84,7 +84,7 @@ fn similarity_by(reply: &Value) -> &str {
 
 #[track_caller]
 fn findings(config: &str) -> Vec<(String, String)> {
-    let (_, out, _) = run(config, &["doctor", "--json", "--catalog", "catalog.json", "--wait", "2"]);
+    let (_, out, _) = run(config, &["doctor", "--json", "--catalog", "catalog.json"]);
     let report: Value = serde_json::from_str(&out).unwrap();
     let about = |finding: &&Value| {
         finding["about"] == "search.encoder" || finding["message"].as_str().unwrap().contains("search.encoder")
@@ -132,6 +132,10 @@ fn what_cannot_be_used_is_told_and_searches_go_on() {
         assert!(told.iter().any(|(level, text)| level == "error" && text.contains(want)), "{told:?}");
         assert!(!format!("{told:?}").contains("hunter2"), "{told:?}");
     }
+    let config = "[search.encoder]\nkind = 'static'\nfolder = 'none'\n";
+    let said = |args: &[&str]| run(config, args).2.contains("search.encoder cannot be used");
+    assert!(said(&SEARCH));
+    assert!(!said(&["tools", "--catalog", "catalog.json"]), "what does not search loads no model");
 }
 
 #[test]

@@ -144,9 +144,18 @@ fn what_is_no_model_is_refused_with_its_file() {
 }
 
 #[test]
-fn what_holds_no_finite_number_is_no_vector() {
-    let encoder = open(&[("embeddings", Dtype::F32, vec![6, 1], floats([f32::INFINITY; 6]))]).unwrap();
-    assert_eq!(encoder.encode_at_once("note"), None);
+fn a_table_that_holds_no_finite_numbers_is_refused() {
+    for wrong in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let mut numbers = [1.0; 6];
+        numbers[3] = wrong;
+        refused(&[("embeddings", Dtype::F32, vec![3, 2], floats(numbers))], "no finite number, in row 1");
+    }
+    let half = |bits: u16| [0x3c00, bits].into_iter().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    refused(&[("embeddings", Dtype::F16, vec![2, 1], half(0x7c00))], "in row 1");
+    refused(&[("embeddings", Dtype::BF16, vec![2, 1], half(0x7f80))], "in row 1");
+    // Sums of finite numbers may leave what 32 bits hold.
+    let encoder = open(&[("embeddings", Dtype::F32, vec![6, 1], floats([f32::MAX; 6]))]).unwrap();
+    assert_eq!(encoder.encode_at_once("note memo"), None);
 }
 
 #[test]

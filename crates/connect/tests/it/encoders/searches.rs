@@ -24,7 +24,7 @@ impl Backend for Nothing {
     }
 }
 
-const DESK: [(&str, &str); 6] = [
+pub(super) const DESK: [(&str, &str); 6] = [
     ("create_note", "Makes a note."),
     ("delete_note", "Drops a note."),
     ("share_note", "Shares a note."),
@@ -34,11 +34,11 @@ const DESK: [(&str, &str); 6] = [
 ];
 const SECRET_DESK: [(&str, &str); 2] =
     [("write_novel", "Writes a long story."), ("write_note", "Writes a secret note.")];
-const QUERY: &str = "write a note";
+pub(super) const QUERY: &str = "write a note";
 /// Long enough for any request on loopback.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
-fn engine(encoding: Option<Encoding>, settings: EngineSettings, with_secrets: bool) -> Engine {
+pub(super) fn engine(encoding: Option<Encoding>, settings: EngineSettings, with_secrets: bool) -> Engine {
     let hub = Hub::new(HubLimits::default());
     let mut builder = Engine::builder(hub.clone()).settings(settings);
     if let Some(encoding) = encoding {
@@ -52,7 +52,7 @@ fn engine(encoding: Option<Encoding>, settings: EngineSettings, with_secrets: bo
     engine
 }
 
-fn publish(hub: &Hub, server: &str, tools: &[(&str, &str)]) {
+pub(super) fn publish(hub: &Hub, server: &str, tools: &[(&str, &str)]) {
     let publisher = hub.register(Source::Mcp(server.into()), SourceOptions::default(), Arc::new(Nothing));
     let tools = tools.iter().map(|(name, description)| json!({"name": name, "description": description}));
     publisher.tools(SourceState::Ready, tools.collect(), None, false);
@@ -63,7 +63,7 @@ fn encoding(url: &str, wait: Duration, store: Arc<dyn VectorStore>) -> Encoding 
     Encoding::start(Arc::new(HttpEncoder::new(settings).unwrap()), store)
 }
 
-async fn search(engine: &Engine, query: &str) -> Value {
+pub(super) async fn search(engine: &Engine, query: &str) -> Value {
     search_as(engine, &Scope::default(), query).await
 }
 
@@ -77,27 +77,27 @@ fn found(reply: &Value) -> Vec<(&str, f64)> {
 }
 
 /// Who said how near the first tool is.
-fn by(reply: &Value) -> &str {
+pub(super) fn by(reply: &Value) -> &str {
     reply["results"][0]["matches"][0]["why"]["similarity_by"].as_str().unwrap()
 }
 
-fn notes(reply: &Value) -> Vec<&str> {
+pub(super) fn notes(reply: &Value) -> Vec<&str> {
     reply["notes"].as_array().into_iter().flatten().map(|note| note.as_str().unwrap()).collect()
 }
 
 /// The answer without an encoder.
-async fn plain(query: &str) -> Value {
+pub(super) async fn plain(query: &str) -> Value {
     search(&engine(None, EngineSettings::default(), false), query).await
 }
 
 /// The built-in answer, to the letter, with one note that says so.
 #[track_caller]
-fn is_plain(reply: &Value, plain: &Value, note: &str) {
+pub(super) fn is_plain(reply: &Value, plain: &Value, note: &str) {
     assert_eq!(reply["results"], plain["results"]);
     assert_eq!(notes(reply), [format!("{note}; ranked by the built-in table")]);
 }
 
-async fn ready(engine: &Engine, scope: &Scope) -> bool {
+pub(super) async fn ready(engine: &Engine, scope: &Scope) -> bool {
     let view = engine.view(scope).unwrap();
     engine.encoding().unwrap().ready(&view, PATIENCE).await
 }
@@ -220,6 +220,25 @@ async fn a_vector_of_another_width_is_not_used() {
     assert!(ready(&engine, &Scope::default()).await);
     endpoint.set(Mode::OtherWidth);
     is_plain(&search(&engine, QUERY).await, &plain(QUERY).await, "the encoder failed");
+}
+
+#[tokio::test]
+async fn an_endpoint_that_goes_away_is_left_alone_even_where_nobody_waits() {
+    let endpoint = Endpoint::start().await;
+    let store = Arc::new(MemoryStore::new());
+    let engine = engine(Some(encoding(&endpoint.url, Duration::ZERO, store)), EngineSettings::default(), false);
+    assert!(ready(&engine, &Scope::default()).await);
+    endpoint.set(Mode::Status(500));
+    let mut said = String::new();
+    for _ in 0..2_000 {
+        let reply = search(&engine, QUERY).await;
+        notes(&reply)[0].clone_into(&mut said);
+        if said.contains("lately") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert_eq!(said, "the encoder failed lately; ranked by the built-in table");
 }
 
 #[tokio::test]

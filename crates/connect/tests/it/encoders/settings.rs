@@ -61,7 +61,7 @@ async fn an_answer_that_is_none_is_told_without_what_was_sent() {
         (Mode::Twice, "belong to no text"),
         (Mode::Empty, "no numbers"),
         (Mode::Garbage, "no list of embeddings"),
-        (Mode::Endlessly, "more than 16777216 bytes"),
+        (Mode::Endlessly, "more than 8650752 bytes; set search.encoder.batch lower"),
         (Mode::Elsewhere, "redirects"),
     ] {
         endpoint.set(mode);
