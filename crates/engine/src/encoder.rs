@@ -151,6 +151,15 @@ impl Encoding {
         &self.shared.encoder
     }
 
+    /// The vector of a text that is looked for, past everything that is kept: to see whether the encoder works.
+    ///
+    /// # Errors
+    /// What keeps it from answering; a panic of it and a minute without an answer too.
+    pub async fn try_query(&self, text: &str) -> Result<Vector, EncoderError> {
+        let mut vectors = ask::ask(self.encoder(), ask::Kind::Queries, vec![text.to_owned()]).await?;
+        vectors.pop().ok_or_else(|| EncoderError::new("no vector came".to_owned()))
+    }
+
     /// How far it is.
     pub fn state(&self) -> EncodingState {
         self.shared.state.lock().clone()

@@ -16,6 +16,8 @@ use toolcrib_engine::{
     encoder::{Encoder, EncoderError},
 };
 
+mod tokenizer;
+
 /// Largest table, in bytes. The largest that model2vec's authors publish is some 500 MB of 32-bit numbers.
 const MAX_TABLE_BYTES: u64 = 1024 * 1024 * 1024;
 /// Largest of the other files, in bytes.
@@ -90,7 +92,7 @@ impl StaticEncoder {
         let file: TokenizerFile = serde_json::from_slice(&tokenizer).map_err(|error| fail("tokenizer.json", &error))?;
         let hash = [&tokenizer, &tensors].map(|bytes| ContentHash::of_bytes(bytes).to_string()).concat();
         let hash = ContentHash::of_bytes(hash.as_bytes());
-        let mut tokenizer = Tokenizer::from_bytes(&tokenizer).map_err(|error| fail("tokenizer.json", &error))?;
+        let mut tokenizer = tokenizer::read(&tokenizer).map_err(|error| fail("tokenizer.json", &error))?;
         tokenizer.with_padding(None);
         tokenizer.with_truncation(None).map_err(|error| fail("tokenizer.json", &error))?;
         let unknown = file.model.unk_token.as_deref().and_then(|token| tokenizer.token_to_id(token));

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use toolcrib_config::{Config, model::Ranker};
 use toolcrib_connect::plugins::{PluginReport, PluginState};
-use toolcrib_core::{SourceState, search::Vector};
+use toolcrib_core::SourceState;
 use toolcrib_engine::encoder::EncodingState;
 use toolcrib_mcp::upstream::UpstreamReport;
 
@@ -193,10 +193,10 @@ async fn encoder(world: &World, config: &Config, wait: u64) -> anyhow::Result<Ve
     let encoder = encoding.encoder();
     let mut told = Vec::new();
     let start = Instant::now();
-    match encoder.encode_queries(vec![SAMPLE_QUERY.to_owned()]).await {
-        Ok(vectors) => {
+    match encoding.try_query(SAMPLE_QUERY).await {
+        Ok(vector) => {
             let (took, wait) = (start.elapsed(), encoder.query_wait());
-            let width = vectors.first().map_or(0, Vector::dimensions);
+            let width = vector.dimensions();
             let ms = took.as_secs_f64() * 1e3;
             told.push(("note", format!("{} answers in {ms:.1} ms with vectors of {width} numbers", encoder.name())));
             if encoder.is_remote() && took > wait {
