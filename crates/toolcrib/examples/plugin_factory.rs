@@ -1,7 +1,8 @@
 //! A plugin that is code within this program: a manifest says what it offers, a factory makes it when somebody can see it.
 //!
 //! ```text
-//! cargo run -p toolcrib --example plugin_factory
+//! cargo run -p toolcrib --example plugin_factory             # calls it a few times
+//! cargo run -p toolcrib --example plugin_factory -- --serve  # is an MCP server on standard input and output
 //! ```
 #![allow(clippy::print_stderr, reason = "an example says what it does")]
 
@@ -14,13 +15,15 @@ use std::{
 };
 
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 use toolcrib::{
     connect::plugins::{FactoryContext, FactoryTools, HostSettings, Manifest, PluginFactory, PluginHost, survey},
     core::{Scope, ToolResult},
     engine::{
         Backend, BoxFuture, CallReply, CallRequest, Door, Engine, EngineSettings, Hub, HubLimits, Invocation,
-        InvokeError,
+        InvokeError, Trust,
     },
+    mcp::server::{Caller, EngineTools, Server, ServerOptions, StdioOptions, serve_stdio},
 };
 
 /// What a folder would hold as `plugin.toml`.
@@ -75,7 +78,13 @@ impl Backend for Counter {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let hub = Hub::new(HubLimits::default());
-    let engine = Engine::new(hub.clone(), EngineSettings::default(), None, vec![]);
+    let serves = std::env::args().any(|argument| argument == "--serve");
+    let mut settings = EngineSettings::default();
+    if serves {
+        // The one who starts this program is the one who calls: everything may run.
+        settings.permissions.trust = Trust::All;
+    }
+    let engine = Engine::new(hub.clone(), settings, None, vec![]);
 
     // Whom this program serves: what none of these scopes can see is never made.
     let (asked, scopes) = (engine.clone(), vec![Scope::default()]);
@@ -86,6 +95,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .build();
     host.apply(HostSettings { enabled: true, ..HostSettings::default() }).await;
 
+    if serves {
+        let server = Server::new(Arc::new(EngineTools::new(engine, Scope::default())), ServerOptions::default());
+        let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+        serve_stdio(&server, Caller::default(), input, output, StdioOptions::default(), CancellationToken::new())
+            .await?;
+        host.shutdown().await;
+        return Ok(());
+    }
     for _ in 0..3 {
         let report = engine.call_report(CallRequest::new("count", None, Scope::default(), Door::Library)).await;
         if let CallReply::Result(result) = &report.reply {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ..installed import Installed
 from ..report import Report
-from . import faults, kinds, page, shown
+from . import factory, faults, kinds, page, shown
 
 
 async def run(report: Report, tools: Installed, binary: str) -> None:
-    groups = {"page": page.run, "kinds": kinds.run, "faults": faults.run, "shown": shown.run}
+    groups = {"page": page.run, "kinds": kinds.run, "factory": factory.run, "faults": faults.run, "shown": shown.run}
     for name, body in ((f"plugins/{group}", body) for group, body in groups.items()):
         if report.wants(name):
             await body(report, tools, binary, name)
