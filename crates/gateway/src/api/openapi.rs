@@ -31,9 +31,8 @@ fn seen(json: &str) -> String {
         if letter.is_ascii() || !is_hidden(letter) {
             text.push(letter);
         } else {
-            let units =
-                letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
-            text.push_str(&units);
+            let mut units = [0; 2];
+            letter.encode_utf16(&mut units).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}")));
         }
     }
     text
