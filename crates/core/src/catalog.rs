@@ -197,6 +197,13 @@ impl Catalog {
         self.sources.values().flat_map(|entry| entry.tools.iter())
     }
 
+    /// Whether a definition of this name was refused.
+    pub fn refuses(&self, id: &ToolId) -> bool {
+        let entry = self.sources.get(&id.source);
+        entry
+            .is_some_and(|entry| !id.name.is_empty() && entry.quarantined.iter().any(|refused| refused.name == id.name))
+    }
+
     /// All refused definitions.
     pub fn quarantined(&self) -> impl Iterator<Item = &Quarantine> {
         self.sources.values().flat_map(|entry| entry.quarantined.iter())

@@ -17,7 +17,7 @@ use toolcrib_core::{
     Scope, Tool, ToolId,
     categories::{Book, Category, CategoryId, Loaded, TOOL_CATALOG_UNLOAD, digest, with_everything, with_loaded},
     labels::word::shown,
-    name::exposed_name,
+    name::{Called, exposed_name},
     selector::Groups,
 };
 
@@ -80,19 +80,40 @@ pub enum LoadError {
     #[error("the category '{0}' has no tools at the moment, so nothing was loaded")]
     NoTools(CategoryId),
     /// As many are loaded as may be.
-    #[error("{limit} are loaded, and no more may be: {}; unload one with {TOOL_CATALOG_UNLOAD} first", .loaded.join(", "))]
+    #[error("{}", full(*.limit, .loaded))]
     Limit {
         /// The limit.
         limit: usize,
-        /// What is loaded.
-        loaded: Vec<String>,
+        /// What is loaded: categories alone, or tools alone.
+        loaded: Vec<Item>,
     },
     /// Pinned by configuration.
     #[error("the category '{0}' is pinned and stays loaded")]
     Pinned(CategoryId),
+    /// The tool is of a category that is pinned by configuration, and not loaded by itself.
+    #[error("'{tool}' is of the category '{category}', which is pinned and stays loaded")]
+    PinnedTool {
+        /// Exposed name of the tool.
+        tool: String,
+        /// The category.
+        category: CategoryId,
+    },
     /// The scope cannot be served at all.
     #[error("{0}")]
     Scope(#[from] Unservable),
+}
+
+fn full(limit: usize, loaded: &[Item]) -> String {
+    let what = match loaded.first() {
+        Some(Item::Category(_)) => "categories",
+        Some(Item::Tool(_)) => "single tools",
+        None => return "nothing of this kind may be loaded here; load a category that has the tool".to_owned(),
+    };
+    let all: Vec<String> = loaded.iter().map(Item::text).collect();
+    format!(
+        "{limit} {what} are loaded, and no more may be: {}; unload one with {TOOL_CATALOG_UNLOAD} first",
+        all.join(", ")
+    )
 }
 
 fn one_of(known: &[String]) -> String {
@@ -227,11 +248,14 @@ impl Categories<'_> {
         let book = self.book()?;
         let overview = self.overview()?;
         let Some(found) = overview.find(id) else { return Err(overview.not_available(&id.to_string())) };
+        // As the category is spelt, however it was asked for.
+        let id = &found.category.id;
         if found.category.tools.is_empty() {
             return Err(LoadError::NoTools(id.clone()));
         }
         let item = Item::Category(id.clone());
-        let already = found.pinned || self.engine.loads().load(&self.conversation(), item.clone(), &book)?;
+        let load = || self.engine.loads().load(&self.conversation(), item.clone(), &[], &book);
+        let already = found.pinned || load().map_err(|error| overview.respelt(error))?;
         if !already {
             self.engine.hub().touch();
         }
@@ -247,11 +271,13 @@ impl Categories<'_> {
         let Some(position) = overview.tool(name, groups)? else { return Err(overview.not_available(name)) };
         let id = overview.view.set.tools()[position].id().clone();
         let item = Item::Tool(id);
-        let already = self.engine.loads().load(&self.conversation(), item.clone(), &book)?;
+        let exposed = overview.view.set.name_map().name(position);
+        let names = [exposed, name.trim()];
+        let already = self.engine.loads().load(&self.conversation(), item.clone(), &names, &book)?;
         if !already {
             self.engine.hub().touch();
         }
-        let tools = vec![overview.view.set.name_map().name(position).to_owned()];
+        let tools = vec![exposed.to_owned()];
         Ok(LoadedNow { item, tools, already })
     }
 
@@ -262,6 +288,47 @@ impl Categories<'_> {
         Ok(position.map(|position| overview.view.set.tools()[position].id().clone()))
     }
 
+    /// The tool that a name means to whoever unloads it: the one that is there, unless another one that is loaded by itself is
+    /// meant. That one may be gone, and goes by every name that it went by when it was loaded.
+    pub fn tool_to_unload(&self, name: &str) -> Result<Option<ToolId>, LoadError> {
+        let book = self.book()?;
+        let overview = self.overview()?;
+        let groups = &self.engine.settings().assemble.policy.groups;
+        let called = Called::new(name, groups);
+        let held = self.engine.loads().tools(&self.conversation(), &book);
+        let tools = overview.view.set.tools();
+        let there = overview.tool(name, groups).map(|found| found.map(|position| tools[position].id().clone()));
+        if let Ok(Some(id)) = &there
+            && held.iter().any(|(loaded, _)| loaded == id)
+        {
+            return there;
+        }
+        let goes_by = |id: &ToolId, names: &[String]| {
+            called.means(id, &id.name) || names.iter().any(|exposed| called.means(id, exposed))
+        };
+        let mut meant: Vec<ToolId> =
+            held.into_iter().filter(|(id, names)| goes_by(id, names)).map(|(id, _)| id).collect();
+        if matches!(there, Ok(Some(_))) {
+            // The name is another tool's by now.
+            meant.retain(|id| tools.iter().all(|tool| tool.id() != id));
+        }
+        match &meant[..] {
+            [] => there,
+            [one] => Ok(Some(one.clone())),
+            several => {
+                let tools = several.iter().map(ToString::to_string).take(10).collect();
+                Err(LoadError::Ambiguous { name: shown(name), tools })
+            }
+        }
+    }
+
+    /// The loaded categories that a tool is in: while there is one, it stays loaded whether it is loaded by itself or not.
+    pub fn keepers(&self, tool: &ToolId) -> Result<Vec<Standing>, LoadError> {
+        let Overview { view, categories } = self.overview()?;
+        let owns = |standing: &Standing| standing.category.tools.iter().any(|at| view.set.tools()[*at].id() == tool);
+        Ok(categories.into_iter().filter(|standing| standing.loaded && owns(standing)).collect())
+    }
+
     /// Unloads something. Gives the exposed names of the tools that are not loaded any more: those that something else keeps
     /// are not among them. `None` if it was not loaded.
     pub fn unload(&self, item: &Item) -> Result<Option<Vec<String>>, LoadError> {
@@ -269,10 +336,16 @@ impl Categories<'_> {
         if let Item::Category(id) = item
             && book.is_pinned(id)
         {
-            return Err(LoadError::Pinned(id.clone()));
+            return Err(LoadError::Pinned(self.overview()?.spelt(id)));
         }
         let before = self.kept(&book)?;
         if !self.engine.loads().unload(&self.conversation(), item, &book) {
+            if let Item::Tool(id) = item
+                && let Some(keeper) = self.keepers(id)?.into_iter().find(|keeper| keeper.pinned)
+            {
+                let tool = exposed_name(id, &self.engine.settings().assemble.names);
+                return Err(LoadError::PinnedTool { tool, category: keeper.category.id });
+            }
             return Ok(None);
         }
         self.engine.hub().touch();
@@ -336,6 +409,23 @@ impl Overview {
     /// One of the categories.
     pub fn find(&self, id: &CategoryId) -> Option<&Standing> {
         self.categories.binary_search_by(|standing| standing.category.id.cmp(id)).ok().map(|at| &self.categories[at])
+    }
+
+    /// The id as the category itself is spelt; the case of letters tells no two apart.
+    pub fn spelt(&self, id: &CategoryId) -> CategoryId {
+        self.find(id).map_or(id, |standing| &standing.category.id).clone()
+    }
+
+    /// A configuration may spell what is loaded at first in another way than the category.
+    fn respelt(&self, mut error: LoadError) -> LoadError {
+        if let LoadError::Limit { loaded, .. } = &mut error {
+            for item in loaded {
+                if let Item::Category(id) = item {
+                    *id = self.spelt(id);
+                }
+            }
+        }
+        error
     }
 
     /// Exposed names of a category's tools.

@@ -154,7 +154,7 @@ impl Manager {
         Ok(self.inner.hub.catalog())
     }
 
-    /// What is said of a tool apart from adjustments; `None` if there is no such tool. Of sources that make their tools for
+    /// What is said of a tool apart from adjustments; `None` if there is no such tool, not even one whose definition was refused. Of sources that make their tools for
     /// whoever asks, any name may be one. Call it without the table's lock.
     fn base(&self, id: &ToolId) -> Option<Arc<Labels>> {
         if let Some(tool) = self.inner.table.read().get(id) {
@@ -165,8 +165,12 @@ impl Manager {
             return hub.labels_of(id);
         }
         // Only what another manager registered is not there before somebody asks.
-        let known = hub.peek().get(id).cloned().or_else(|| hub.catalog().get(id).cloned())?;
-        Some(hub.labels_of(id).unwrap_or_else(|| known.labels().clone()))
+        let known = hub.peek().get(id).cloned().or_else(|| hub.catalog().get(id).cloned());
+        match known {
+            Some(known) => Some(hub.labels_of(id).unwrap_or_else(|| known.labels().clone())),
+            // What is said of a tool whose definition was refused holds once that is mended.
+            None => hub.peek().refuses(id).then(|| hub.labels_of(id).unwrap_or_else(Labels::nothing)),
+        }
     }
 
     fn send(&self, event: Event) {

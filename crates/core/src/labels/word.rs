@@ -10,10 +10,48 @@ use std::{
 
 use serde::{Serialize, Serializer};
 
-use crate::disclosure::{clip, is_invisible};
+use crate::disclosure::clip;
 
 /// Most characters of a word.
 pub const MAX_WORD: usize = 64;
+
+/// What nothing is seen of, in order: control and format characters, every blank but the plain space, what picks variants or
+/// fills a place for a letter, and what no font has. Letters, numbers, marks, punctuation and symbols that show are not in it.
+pub const HIDDEN: [(char, char); 32] = [
+    ('\u{0}', '\u{1F}'),
+    ('\u{7F}', '\u{A0}'),
+    ('\u{AD}', '\u{AD}'),
+    ('\u{34F}', '\u{34F}'),
+    ('\u{61C}', '\u{61C}'),
+    ('\u{115F}', '\u{1160}'),
+    ('\u{1680}', '\u{1680}'),
+    ('\u{17B4}', '\u{17B5}'),
+    ('\u{180B}', '\u{180F}'),
+    ('\u{2000}', '\u{200F}'),
+    ('\u{2028}', '\u{202F}'),
+    ('\u{205F}', '\u{206F}'),
+    ('\u{2800}', '\u{2800}'),
+    ('\u{3000}', '\u{3000}'),
+    ('\u{3164}', '\u{3164}'),
+    ('\u{E000}', '\u{F8FF}'),
+    ('\u{FDD0}', '\u{FDEF}'),
+    ('\u{FE00}', '\u{FE0F}'),
+    ('\u{FEFF}', '\u{FEFF}'),
+    ('\u{FFA0}', '\u{FFA0}'),
+    ('\u{FFF0}', '\u{FFFB}'),
+    ('\u{FFFE}', '\u{FFFF}'),
+    ('\u{13430}', '\u{1343F}'),
+    ('\u{13441}', '\u{13442}'),
+    ('\u{16FE4}', '\u{16FE4}'),
+    ('\u{1BCA0}', '\u{1BCA3}'),
+    ('\u{1D159}', '\u{1D159}'),
+    ('\u{1D173}', '\u{1D17A}'),
+    ('\u{1FFFE}', '\u{1FFFF}'),
+    ('\u{2FFFE}', '\u{2FFFF}'),
+    ('\u{3FFFE}', '\u{3FFFF}'),
+    // Planes of nothing, of tags and of private use.
+    ('\u{40000}', '\u{10FFFF}'),
+];
 
 /// A text that cannot be a label.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,6 +68,9 @@ pub enum BadWord {
     /// A comma: lists of tags are written with them.
     #[error("it holds a comma; write two words")]
     Comma,
+    /// A blank that is not the plain space, which looks like it.
+    #[error("it holds the blank U+{:04X}; write a plain space", u32::from(*.0))]
+    OtherBlank(char),
     /// A character that does not show, or that changes the direction of what stands beside it: two labels that look alike
     /// would be two.
     #[error("it holds the invisible character U+{:04X}; take that out", u32::from(*.0))]
@@ -55,7 +96,20 @@ pub fn check(text: &str) -> Result<(), BadWord> {
 
 /// Whether all of a text is seen.
 pub(crate) fn visible(text: &str) -> Result<(), BadWord> {
-    text.chars().find(|letter| is_invisible(*letter)).map_or(Ok(()), |letter| Err(BadWord::Invisible(letter)))
+    match text.chars().find(|letter| is_hidden(*letter)) {
+        None => Ok(()),
+        Some(blank) if blank.is_whitespace() && !blank.is_control() => Err(BadWord::OtherBlank(blank)),
+        Some(letter) => Err(BadWord::Invisible(letter)),
+    }
+}
+
+/// Whether nothing is seen of a character, in a label ([`HIDDEN`]).
+pub fn is_hidden(letter: char) -> bool {
+    if letter.is_ascii() {
+        return letter.is_ascii_control();
+    }
+    let at = HIDDEN.partition_point(|(_, last)| *last < letter);
+    HIDDEN.get(at).is_some_and(|(first, _)| *first <= letter)
 }
 
 /// The text for a message about it: short, and without what made it unusable.

@@ -157,3 +157,22 @@ fn by_text(overview: &Overview, query: &str) -> Vec<usize> {
 pub(super) fn not_loaded(what: &str) -> Value {
     json!({"unloaded": 0, "message": format!("'{}' was not loaded", shown(what))})
 }
+
+/// Of a tool whose unloading took nothing out of the list: what keeps it there, or that it is not there. `by_itself` is whether
+/// it was loaded by itself until now.
+pub(super) fn no_tool_gone(asked: &str, by_itself: bool, keepers: &[Standing]) -> Value {
+    let asked = shown(asked);
+    let ids: Vec<String> = keepers.iter().take(10).map(|keeper| format!("'{}'", keeper.category.id)).collect();
+    let message = match (&ids[..], by_itself) {
+        ([], false) => return not_loaded(&asked),
+        ([], true) => format!("'{asked}' is not loaded any more; it is not offered at the moment"),
+        (ids, by_itself) => {
+            let it = if by_itself { "is not loaded by itself any more" } else { "was not loaded by itself" };
+            let (noun, that) = if ids.len() == 1 { ("category", "it") } else { ("categories", "them") };
+            let pinned = keepers.iter().any(|keeper| keeper.pinned);
+            let next = if pinned { "pinned, so it stays".to_owned() } else { format!("unload {that} to take it out") };
+            format!("'{asked}' {it}; it stays loaded through the {noun} {}: {next}", ids.join(", "))
+        }
+    };
+    json!({"unloaded": 0, "tools": [], "message": message})
+}

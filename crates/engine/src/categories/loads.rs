@@ -11,6 +11,8 @@ use toolcrib_core::{
 
 use super::{Item, LoadError};
 
+/// Most names remembered of one load; the latest.
+const MAX_NAMES: usize = 8;
 /// Most conversations remembered; the one unused for longest makes room, one that has only what it began with before others.
 const MAX_CONVERSATIONS: usize = 4_096;
 
@@ -44,8 +46,32 @@ impl Default for Known {
     }
 }
 
+struct Held {
+    item: Item,
+    /// When it was last used; 0 = never.
+    used: u64,
+    /// What it was called by whoever loaded it, and what it was exposed as: it can be unloaded by these when it is not there
+    /// any more. Of tools only.
+    names: Vec<String>,
+}
+
+impl Held {
+    fn new(item: Item) -> Self {
+        Self { item, used: 0, names: Vec::new() }
+    }
+
+    fn went_by(&mut self, names: &[&str]) {
+        for name in names {
+            if !self.names.iter().any(|known| known == name) {
+                self.names.push((*name).to_owned());
+            }
+        }
+        self.names.drain(..self.names.len().saturating_sub(MAX_NAMES));
+    }
+}
+
 struct Has {
-    items: Vec<(Item, u64)>,
+    items: Vec<Held>,
     // The same as views are made for, under the book for which it was made.
     loaded: Arc<Loaded>,
     book: Arc<Book>,
@@ -63,7 +89,7 @@ impl Has {
     fn new(book: &Arc<Book>) -> Self {
         let initial = book.initial();
         let begun = initial.categories.iter().filter(|id| !book.is_pinned(id));
-        let items = begun.map(|id| (Item::Category(id.clone()), 0)).collect();
+        let items = begun.map(|id| Held::new(Item::Category(id.clone()))).collect();
         Self { items, loaded: Arc::new(initial), book: book.clone(), fresh: true }
     }
 
@@ -71,8 +97,8 @@ impl Has {
     fn settle(&mut self, book: &Arc<Book>) {
         let mut categories: BTreeSet<CategoryId> = BTreeSet::new();
         let mut tools: BTreeSet<ToolId> = BTreeSet::new();
-        for (item, _) in &self.items {
-            match item {
+        for held in &self.items {
+            match &held.item {
                 // What is not offered any more is not loaded any more, and is again when it is offered again.
                 Item::Category(id) if book.offers(id) => drop(categories.insert(id.clone())),
                 Item::Category(_) => {}
@@ -99,25 +125,34 @@ impl Loads {
         has.loaded.clone()
     }
 
-    /// Loads something; whether it was loaded before.
-    pub(crate) fn load(&self, conversation: &Conversation, item: Item, book: &Arc<Book>) -> Result<bool, LoadError> {
+    /// Loads something that goes by these names; whether it was loaded before.
+    pub(crate) fn load(
+        &self,
+        conversation: &Conversation,
+        item: Item,
+        names: &[&str],
+        book: &Arc<Book>,
+    ) -> Result<bool, LoadError> {
         self.change(conversation, book, |has| {
-            if has.items.iter().any(|(loaded, _)| *loaded == item) {
+            if let Some(held) = has.items.iter_mut().find(|held| held.item == item) {
+                held.went_by(names);
                 return Ok(true);
             }
             let is_tool = matches!(item, Item::Tool(_));
             // Pins are not among the items, whether they can be loaded or not: they neither raise nor fill the limit
             // (theirs: every pin that fails raises it, oneringai §2.5).
-            let alike = |(loaded, _): &&(Item, u64)| match loaded {
+            let alike = |held: &&Held| match &held.item {
                 Item::Tool(_) => is_tool,
                 Item::Category(id) => !is_tool && !book.is_pinned(id),
             };
             let limit = if is_tool { book.max_tools } else { book.max_loaded };
             if has.items.iter().filter(alike).count() >= limit {
-                let loaded = has.items.iter().filter(alike).map(|(loaded, _)| loaded.text()).collect();
+                let loaded = has.items.iter().filter(alike).map(|held| held.item.clone()).collect();
                 return Err(LoadError::Limit { limit, loaded });
             }
-            has.items.push((item, 0));
+            let mut held = Held::new(item);
+            held.went_by(names);
+            has.items.push(held);
             Ok(false)
         })
     }
@@ -126,7 +161,7 @@ impl Loads {
     pub(crate) fn unload(&self, conversation: &Conversation, item: &Item, book: &Arc<Book>) -> bool {
         self.change(conversation, book, |has| {
             let before = has.items.len();
-            has.items.retain(|(loaded, _)| loaded != item);
+            has.items.retain(|held| held.item != *item);
             has.items.len() < before
         })
     }
@@ -145,13 +180,13 @@ impl Loads {
         known.clock += 1;
         let now = known.clock;
         let Some(has) = known.conversations.get_mut(conversation) else { return };
-        for (item, used) in &mut has.items {
-            let was = match item {
+        for held in &mut has.items {
+            let was = match &held.item {
                 Item::Category(id) => owners.contains(id),
                 Item::Tool(id) => id == tool,
             };
             if was {
-                *used = now;
+                held.used = now;
             }
         }
     }
@@ -159,14 +194,25 @@ impl Loads {
     /// What was used least recently of all that can be unloaded; of those never used, what was loaded first.
     pub(crate) fn oldest(&self, conversation: &Conversation, book: &Arc<Book>) -> Option<Item> {
         self.look(conversation, book, |has| {
-            let free = has.items.iter().filter(|(item, _)| !matches!(item, Item::Category(id) if book.is_pinned(id)));
-            free.min_by_key(|(_, used)| *used).map(|(item, _)| item.clone())
+            let free = has.items.iter().filter(|held| !matches!(&held.item, Item::Category(id) if book.is_pinned(id)));
+            free.min_by_key(|held| held.used).map(|held| held.item.clone())
         })
     }
 
     /// What a conversation has loaded by itself, in the order in which it did.
     pub(crate) fn items(&self, conversation: &Conversation, book: &Arc<Book>) -> Vec<Item> {
-        self.look(conversation, book, |has| has.items.iter().map(|(item, _)| item.clone()).collect())
+        self.look(conversation, book, |has| has.items.iter().map(|held| held.item.clone()).collect())
+    }
+
+    /// The tools that a conversation has loaded by themselves, with the names that they went by.
+    pub(crate) fn tools(&self, conversation: &Conversation, book: &Arc<Book>) -> Vec<(ToolId, Vec<String>)> {
+        self.look(conversation, book, |has| {
+            let tools = has.items.iter().filter_map(|held| match &held.item {
+                Item::Tool(id) => Some((id.clone(), held.names.clone())),
+                Item::Category(_) => None,
+            });
+            tools.collect()
+        })
     }
 
     fn look<T>(&self, conversation: &Conversation, book: &Arc<Book>, look: impl FnOnce(&Has) -> T) -> T {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib_core::categories::{CategoryId, TOOL_CATALOG_LOAD, TOOL_CATALOG_SEARCH, TOOL_CATALOG_UNLOAD};
 
-use super::{Item, LoadError, answers};
+use super::{Categories, Item, LoadError, answers};
 use crate::{
     authoring::{About, BadTool, Tool, ToolError, Toolbox},
     backend::CallContext,
@@ -65,7 +65,7 @@ fn told(error: &LoadError) -> ToolError {
         LoadError::Ambiguous { .. } => "ambiguous",
         LoadError::NoTools(_) => "no_tools",
         LoadError::Limit { .. } => "limit",
-        LoadError::Pinned(_) => "pinned",
+        LoadError::Pinned(_) | LoadError::PinnedTool { .. } => "pinned",
         LoadError::Scope(_) => "denied",
     };
     ToolError::told(json!({"error": code, "message": error.to_string()}).to_string())
@@ -95,18 +95,19 @@ impl Tool for Search {
         let found = tokio::task::spawn_blocking(move || {
             let categories = engine.categories(&context.scope, context.identity.session.as_deref());
             let overview = categories.overview().map_err(|error| told(&error))?;
-            // In this order: the more is asked for, the less the rest matters (oneringai §2.5).
-            Ok(if wanted.list_all {
-                answers::everything(&overview)
-            } else if let Some(category) = wanted.category.filter(|category| !category.trim().is_empty()) {
-                match overview.find(&id(&category)?) {
+            let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+            // One question at a time: theirs drops all but one without a word (oneringai §2.5).
+            Ok(match (wanted.list_all, said(wanted.category), said(wanted.query)) {
+                (false, None, None) => answers::categories(&overview),
+                (true, None, None) => answers::everything(&overview),
+                (false, Some(category), None) => match overview.find(&id(&category)?) {
                     Some(standing) => answers::of_category(&overview, standing),
                     None => return Err(told(&overview.not_available(&category))),
+                },
+                (false, None, Some(query)) => {
+                    answers::found(&overview, &query, wanted.limit.unwrap_or(10).clamp(1, 50))
                 }
-            } else if let Some(query) = wanted.query.filter(|query| !query.trim().is_empty()) {
-                answers::found(&overview, &query, wanted.limit.unwrap_or(10).clamp(1, 50))
-            } else {
-                answers::categories(&overview)
+                _ => return Err(wrong("give one of query, category and listAll, and leave the others out")),
             })
         });
         Ok(found.await??.to_string())
@@ -155,25 +156,31 @@ impl Tool for Unload {
         let engine = self.0.upgrade().ok_or_else(gone)?;
         let unloaded = tokio::task::spawn_blocking(move || -> Result<Value, ToolError> {
             let categories = engine.categories(&context.scope, context.identity.session.as_deref());
-            let item = match (which.category, which.tool) {
-                (Some(category), None) => Item::Category(id(&category)?),
-                (None, Some(tool)) => {
-                    match categories.tool(&tool).map_err(|error| told(&error))? {
-                        Some(id) => Item::Tool(id),
-                        // What is gone can be unloaded by its identity, or it would take its place for ever.
-                        None => match tool.trim().parse() {
-                            Ok(id) => Item::Tool(id),
-                            Err(_) => return Ok(answers::not_loaded(&tool)),
-                        },
-                    }
-                }
-                _ => return Err(wrong("give either category or tool")),
-            };
-            Ok(match categories.unload(&item).map_err(|error| told(&error))? {
-                Some(tools) => json!({"unloaded": tools.len(), "tools": tools}),
-                None => answers::not_loaded(&item.text()),
-            })
+            unload(&categories, which.category.as_deref(), which.tool.as_deref())
         });
         Ok(unloaded.await??.to_string())
+    }
+}
+
+fn unload(categories: &Categories<'_>, category: Option<&str>, tool: Option<&str>) -> Result<Value, ToolError> {
+    let gone = |tools: &[String]| json!({"unloaded": tools.len(), "tools": tools});
+    match (category, tool) {
+        (Some(category), None) => {
+            let item = Item::Category(id(category)?);
+            let tools = categories.unload(&item).map_err(|error| told(&error))?;
+            Ok(tools.map_or_else(|| answers::not_loaded(&item.text()), |tools| gone(&tools)))
+        }
+        (None, Some(name)) => {
+            let Some(tool) = categories.tool_to_unload(name).map_err(|error| told(&error))? else {
+                return Ok(answers::not_loaded(name));
+            };
+            let tools = categories.unload(&Item::Tool(tool.clone())).map_err(|error| told(&error))?;
+            if let Some(tools) = tools.as_ref().filter(|tools| !tools.is_empty()) {
+                return Ok(gone(tools));
+            }
+            let keepers = categories.keepers(&tool).map_err(|error| told(&error))?;
+            Ok(answers::no_tool_gone(name, tools.is_some(), &keepers))
+        }
+        _ => Err(wrong("give either category or tool")),
     }
 }

@@ -140,12 +140,15 @@ fn says(tool: &Tool, categories: &BTreeSet<CategoryId>, text: &str) -> bool {
 }
 
 impl Filter {
-    /// Whether a definition that was refused is wanted: it has nothing but its name.
-    pub(super) fn wants_refused(&self, id: &ToolId) -> bool {
+    /// Whether a definition that was refused is wanted: it has nothing but its name and what is said of it here.
+    pub(super) fn wants_refused(&self, id: &ToolId, labels: &Labels) -> bool {
         let Self { kind, source, service: of, namespace, category, tag, text, enabled } = self;
-        let said = namespace.is_some() || category.is_some() || tag.is_some() || enabled.is_some();
         let name = id.name.to_lowercase();
-        !said
+        let category_of = || labels.category.as_deref().and_then(|label| label.parse().ok()).into_iter().collect();
+        enabled.is_none_or(|enabled| labels.enabled == enabled)
+            && namespace.as_ref().is_none_or(|namespace| same(labels.namespace(), namespace))
+            && category.as_deref().is_none_or(|wanted| is_one(wanted, &category_of()))
+            && tag.as_ref().is_none_or(|tag| labels.tags.iter().any(|own| same(own, tag)))
             && kind.as_ref().is_none_or(|kind| id.source.kind() == kind)
             && source.as_ref().is_none_or(|source| id.source == *source)
             && of.as_ref().is_none_or(|of| service(&id.source) == Some(of))

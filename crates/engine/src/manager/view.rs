@@ -178,6 +178,14 @@ impl Engine {
         let limit = filter.limit.clamp(1, MAX_PAGE);
         for explanation in explain(&catalog, &view.set, &settings.assemble, "*") {
             let tool = catalog.get(&explanation.id);
+            let said = self.hub().adjustment(&explanation.id);
+            let labels = tool.map_or_else(
+                || {
+                    let base = self.hub().labels_of(&explanation.id).unwrap_or_else(toolcrib_core::Labels::nothing);
+                    said.as_ref().map_or_else(|| base.clone(), |said| said.over(&base))
+                },
+                |tool| tool.labels().clone(),
+            );
             let shown = match &explanation.fate {
                 Fate::Direct => Shown::Direct,
                 Fate::Deferred => Shown::Deferred,
@@ -188,7 +196,7 @@ impl Engine {
             };
             let wanted = match tool {
                 Some(tool) => filter.tools.wants_in(tool, || policy.categories_of(tool, &explanation.name)),
-                None => filter.tools.wants_refused(&explanation.id),
+                None => filter.tools.wants_refused(&explanation.id, &labels),
             };
             // What stands for others is not a tool of its own: its members are listed.
             let stands_in = tool.is_none() && shown != Shown::Quarantined;
@@ -209,16 +217,11 @@ impl Engine {
             let why = (!shown.reachable()).then(|| explanation.sentence());
             let guarded = Guarded::Tool(explanation.id.clone());
             let circuit = circuits.get(&guarded).map(|state| state.word());
-            let adjusted = self.hub().adjustment(&explanation.id).map(|said| Adjusted {
-                says: said.summary(),
-                by: said.by,
-                at_ms: said.at_ms,
-            });
+            let adjusted = said.map(|said| Adjusted { says: said.summary(), by: said.by, at_ms: said.at_ms });
             let reason = match &explanation.source {
                 toolcrib_core::SourceState::Down { reason } => Some(reason.clone()),
                 _ => None,
             };
-            let labels = tool.map_or_else(toolcrib_core::Labels::nothing, |tool| tool.labels().clone());
             let source = explanation.id.source.clone();
             let tokens = tool.map_or(0, |tool| eager_tokens(tool, &explanation.name, view.set.counter()));
             let categories = tool.map(|tool| policy.categories_of(tool, &explanation.name)).unwrap_or_default();

@@ -188,7 +188,7 @@ async fn the_catalog_is_looked_through() {
     assert_eq!(answer["categories"][2]["name"], "Web");
     // Case 59.
     assert_eq!(talk.refused("tool_catalog_search", json!({"category": "nothing"})).await, "not_available");
-    let web = talk.answer("tool_catalog_search", json!({"category": "web", "query": "ignored"})).await;
+    let web = talk.answer("tool_catalog_search", json!({"category": "web", "query": " ", "listAll": false})).await;
     assert_eq!(names(&web["tools"]), ["me__fetch", "me__find"]);
     assert_eq!(web["tools"][0]["description"], "Does what fetch does.");
     // Case 73, ours: ranked, and words are enough.
@@ -201,6 +201,17 @@ async fn the_catalog_is_looked_through() {
     let mut all = names(&web["tools"]);
     all.sort_unstable();
     assert_eq!(all, ["me__fetch", "me__find"], "{found}");
+    // One question at a time; theirs drops all but one.
+    for both in [
+        json!({"category": "web", "query": "run"}),
+        json!({"listAll": true, "query": "run"}),
+        json!({"listAll": true, "category": "web"}),
+        json!({"listAll": true, "category": "web", "query": "run"}),
+    ] {
+        let (outcome, said) = talk.call("tool_catalog_search", both.clone()).await;
+        assert_eq!((outcome, &said["error"]), (Outcome::ToolError, &json!("invalid_arguments")), "{both}");
+        assert!(said["message"].as_str().unwrap().contains("query, category and listAll"), "{said}");
+    }
     let nothing = talk.answer("tool_catalog_search", json!({"query": "zzzzqqqq"})).await;
     assert_eq!((&nothing["results"], nothing["hint"].is_string()), (&json!([]), true));
 }
@@ -210,7 +221,7 @@ async fn what_is_not_offered_is_not_there() {
     let engine = engine(|book| book.offered = Offered::Only(Patterns::parse(["web"]).unwrap()));
     let talk = Talk::new(&engine);
     // Case 60.
-    let all = talk.answer("tool_catalog_search", json!({"listAll": true, "category": "ignored"})).await;
+    let all = talk.answer("tool_catalog_search", json!({"listAll": true, "category": ""})).await;
     assert_eq!((&all["totalCategories"], &all["totalTools"]), (&json!(1), &json!(2)));
     assert_eq!(names(&all["categories"][0]["tools"]), ["me__fetch", "me__find"]);
     // Case 63; and a connector that nobody has.
@@ -562,4 +573,122 @@ fn tools_of_categories_without_loading_them() {
     // `fetch` and `run` are in two categories, `plain` is in none.
     assert_eq!(overview.all_tools().count(), 4);
     assert_eq!(categories.digest_cost(), overview.view.set.counter().text(&categories.digest().unwrap()));
+}
+
+/// What was loaded by a name is unloaded by any name it went by, though it is gone; and does not come back.
+#[tokio::test]
+async fn a_tool_that_vanished_is_unloaded_by_its_names() {
+    for (loaded_by, unloaded_by) in [
+        ("create_invoice", "create_invoice"),
+        ("shop__create_invoice", "shop__create_invoice"),
+        ("create_invoice", "shop__create_invoice"),
+        ("custom:shop/create_invoice", " create_invoice "),
+        ("create_invoice", "custom:shop/create_invoice"),
+        ("invoice", "invoice"),
+    ] {
+        let engine = engine(|_| {});
+        let labels = Arc::new(Labels { category: Some("shop".into()), ..Labels::default() });
+        let options = SourceOptions { labels, ..SourceOptions::default() };
+        let shop = toolbox(&["create_invoice"]).publish(engine.hub(), Source::Custom("shop".into()), options);
+        let alias = |set: bool| {
+            let mut settings = (*engine.settings()).clone();
+            settings.assemble.policy.groups = toolcrib_core::selector::Groups::default();
+            if set {
+                settings.assemble.policy.groups.alias("invoice", "custom:shop/create_invoice".parse().unwrap());
+            }
+            engine.replace_settings(settings);
+        };
+        alias(true);
+        let talk = Talk::new(&engine);
+        let shown = || {
+            let view = engine.view(&engine.in_session(talk.scope.clone(), talk.session)).unwrap();
+            view.set.tool("shop__create_invoice").is_some()
+        };
+        talk.answer("tool_catalog_load", json!({"tool": loaded_by})).await;
+        assert!(shown());
+        shop.tools(SourceState::Ready, vec![json!({"name": "other"})], None, false);
+        alias(false);
+        let (_, said) = talk.call("tool_catalog_unload", json!({"tool": "other"})).await;
+        assert_eq!(said["message"], "'other' was not loaded");
+        let said = talk.answer("tool_catalog_unload", json!({"tool": unloaded_by})).await;
+        assert!(said["message"].as_str().unwrap().contains("not loaded any more"), "{loaded_by} {unloaded_by}: {said}");
+        shop.tools(SourceState::Ready, vec![json!({"name": "create_invoice"})], None, false);
+        assert!(!shown(), "{loaded_by} {unloaded_by}: it came back loaded");
+    }
+}
+
+/// A name that is another tool's by now means the one that is loaded.
+#[tokio::test]
+async fn a_name_that_passed_on_means_the_tool_that_is_loaded() {
+    let engine = engine(|_| {});
+    let labels = Arc::new(Labels { category: Some("shop".into()), ..Labels::default() });
+    let options = || SourceOptions { labels: labels.clone(), ..SourceOptions::default() };
+    let shop = toolbox(&["pay"]).publish(engine.hub(), Source::Custom("shop".into()), options());
+    let talk = Talk::new(&engine);
+    talk.answer("tool_catalog_load", json!({"tool": "pay"})).await;
+    toolbox(&["pay"]).publish(engine.hub(), Source::Custom("bank".into()), options());
+    // Of the two that are called so, one is loaded.
+    assert_eq!(talk.refused("tool_catalog_load", json!({"tool": "pay"})).await, "ambiguous");
+    assert_eq!(talk.answer("tool_catalog_unload", json!({"tool": "pay"})).await["tools"], json!(["shop__pay"]));
+    talk.answer("tool_catalog_load", json!({"tool": "shop__pay"})).await;
+    shop.tools(SourceState::Ready, vec![json!({"name": "other"})], None, false);
+    let said = talk.answer("tool_catalog_unload", json!({"tool": "pay"})).await;
+    assert!(said["message"].as_str().unwrap().contains("not loaded any more"), "{said}");
+    let said = talk.answer("tool_catalog_unload", json!({"tool": "pay"})).await;
+    assert_eq!(said["message"], "'pay' was not loaded");
+}
+
+#[tokio::test]
+async fn what_keeps_a_tool_is_told() {
+    let engine = engine(|book| book.pinned = vec![id("shell")]);
+    let talk = Talk::new(&engine);
+    let said = async |tool: &str| talk.answer("tool_catalog_unload", json!({"tool": tool})).await;
+    talk.answer("tool_catalog_load", json!({"category": "web"})).await;
+    let answer = said("me__find").await;
+    assert_eq!(
+        answer["message"],
+        "'me__find' was not loaded by itself; it stays loaded through the category 'web': unload it to take it out"
+    );
+    // Loaded by itself too: what keeps it is told as well.
+    talk.answer("tool_catalog_load", json!({"tool": "find"})).await;
+    let answer = said("find").await;
+    assert_eq!((&answer["unloaded"], &answer["tools"]), (&json!(0), &json!([])));
+    let text = answer["message"].as_str().unwrap();
+    assert!(text.contains("not loaded by itself any more") && text.contains("'web'"), "{text}");
+    talk.answer("tool_catalog_load", json!({"category": "both"})).await;
+    assert!(said("fetch").await["message"].as_str().unwrap().contains("the categories 'both', 'web'"));
+    // Case 67, of a tool.
+    let (outcome, answer) = talk.call("tool_catalog_unload", json!({"tool": "run"})).await;
+    assert_eq!((outcome, &answer["error"]), (Outcome::ToolError, &json!("pinned")));
+    assert_eq!(answer["message"], "'me__run' is of the category 'shell', which is pinned and stays loaded");
+    talk.answer("tool_catalog_load", json!({"tool": "run"})).await;
+    assert!(said("run").await["message"].as_str().unwrap().contains("pinned, so it stays"));
+    assert_eq!(said("nothing").await["message"], "'nothing' was not loaded");
+}
+
+#[tokio::test]
+async fn what_is_loaded_is_listed_by_its_ids() {
+    let engine = engine(|book| {
+        book.max_loaded = 2;
+        book.max_tools = 1;
+        book.auto_load = vec![id("BOTH")];
+        book.pinned = vec![id("Shell")];
+    });
+    let talk = Talk::new(&engine);
+    talk.answer("tool_catalog_load", json!({"category": "wEb"})).await;
+    let labels = Arc::new(Labels { category: Some("more".into()), ..Labels::default() });
+    let options = SourceOptions { labels, ..SourceOptions::default() };
+    toolbox(&["extra"]).publish(engine.hub(), Source::Custom("more".into()), options);
+    let (_, said) = talk.call("tool_catalog_load", json!({"category": "MORE"})).await;
+    assert_eq!(
+        said["message"],
+        "2 categories are loaded, and no more may be: both, web; unload one with tool_catalog_unload first"
+    );
+    let (_, said) = talk.call("tool_catalog_unload", json!({"category": "SHELL"})).await;
+    assert_eq!(said["message"], "the category 'shell' is pinned and stays loaded");
+    // Single tools have a bound of their own.
+    talk.answer("tool_catalog_load", json!({"tool": "more__extra"})).await;
+    let (_, said) = talk.call("tool_catalog_load", json!({"tool": "find"})).await;
+    assert_eq!(said["error"], "limit");
+    assert!(said["message"].as_str().unwrap().starts_with("1 single tools are loaded"), "{said}");
 }

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::OnceLock};
 
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
+use toolcrib_core::labels::word::is_hidden;
 
 use super::{
     Code, Problem,
@@ -20,7 +21,21 @@ const WITH_BODY: &[Code] = &[Code::TooSlow, Code::TooLarge, Code::NotJson];
 /// The document, as JSON text; made once.
 pub(super) fn text() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
-    TEXT.get_or_init(|| document().to_string())
+    TEXT.get_or_init(|| seen(&document().to_string()))
+}
+
+/// JSON in which characters that do not show are escaped, so that whoever reads it sees what it says.
+fn seen(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for letter in json.chars() {
+        if letter.is_ascii() || !is_hidden(letter) {
+            text.push(letter);
+        } else {
+            let mut units = [0; 2];
+            letter.encode_utf16(&mut units).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    text
 }
 
 /// The API as OpenAPI 3.1.

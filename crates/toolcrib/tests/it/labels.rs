@@ -182,6 +182,50 @@ fn a_running_gateway_follows() {
     assert!(!tools["tools"].as_array().unwrap().iter().any(|row| row["id"] == LOOK));
 }
 
+/// A server that offers one tool whose schema cannot be read.
+const MISMADE: &str = r#"
+[servers.odd]
+command = "/bin/sh"
+era = "legacy"
+args = ["-c", '''
+while IFS= read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case $line in
+    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"}}' ;;
+    *'"tools/list"'*) result='{"tools":[{"name":"bad","inputSchema":{"type":5}}]}' ;;
+    *) result='{}' ;;
+    esac
+    [ -z "$id" ] || printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+''']
+"#;
+const BAD: &str = "mcp:odd/bad";
+
+/// What was refused is listed, so it can be switched like the rest.
+#[test]
+fn a_definition_that_was_refused_is_switched_off_by_its_identity() {
+    let scene = Scene::new(MISMADE);
+    check(&scene, &["tools", "disable", BAD], 0, "changed: mcp:odd/bad", "");
+    check(&scene, &["tools", "disable", BAD], 0, "as it was: mcp:odd/bad", "");
+    check(&scene, &["tools", "disable", "mcp:odd/none"], 1, "", "names no tool");
+    let api = Api::start(MISMADE);
+    let entry = |query: &str| {
+        let page = api.operator("GET", &format!("/v1/catalog?source=mcp:odd{query}"), "").json();
+        page["entries"][0].clone()
+    };
+    let until = Instant::now() + Duration::from_secs(20);
+    while entry("").is_null() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!((&entry("")["disclosure"], &entry("")["enabled"]), (&json!("quarantined"), &json!(true)));
+    let answer = api.operator("PATCH", &encoded(BAD), r#"{"enabled":false}"#);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let answer = answer.json();
+    assert_eq!((&answer["changed"], &answer["entry"]["enabled"]), (&json!(true), &json!(false)));
+    assert_eq!(entry("&enabled=false")["id"], BAD);
+    assert_eq!(api.operator("PATCH", &encoded("mcp:odd/none"), "{}").status, 404);
+}
+
 /// An identity as it stands in a path.
 fn encoded(id: &str) -> String {
     format!("/v1/catalog/{}", id.replace(':', "%3A").replace('/', "%2F"))

@@ -275,3 +275,27 @@ async fn a_judgement_tells_what_keeps_a_call_from_running() {
     let judgement = engine.judge(&scope, &Identity::default(), &explained, &json!({})).await.unwrap().unwrap();
     assert!(judgement.hindrance.unwrap().starts_with("nothing is served here"));
 }
+
+/// What the catalog lists can be switched, what was refused too; and it stays switched once it is mended.
+#[test]
+fn a_definition_that_was_refused_is_switched_off() {
+    let manager = manager();
+    let publisher = server(&manager, &["fine"]);
+    let bad = json!({"name": "bad", "inputSchema": {"type": 5}});
+    publisher.tools(SourceState::Ready, vec![bad, json!({"name": "fine"})], None, false);
+    let engine = Engine::new(manager.hub().clone(), EngineSettings::default(), None, vec![]);
+    let listed = |enabled: Option<bool>| {
+        let filter = ViewFilter { tools: Filter { enabled, ..Filter::default() }, ..ViewFilter::default() };
+        let entries = engine.entries(&Scope::default(), &filter).unwrap().entries;
+        entries.into_iter().map(|entry| (entry.id.to_string(), entry.disclosure, entry.enabled)).collect::<Vec<_>>()
+    };
+    assert!(listed(None).contains(&("mcp:s/bad".to_owned(), Shown::Quarantined, true)));
+    assert_eq!(manager.is_enabled(&id("mcp:s/bad")), Some(true));
+    assert_eq!(manager.set_enabled(&id("mcp:s/bad"), false), Ok(true));
+    assert_eq!(manager.set_enabled(&id("mcp:s/bad"), false), Ok(false));
+    assert_eq!(listed(Some(false)), [("mcp:s/bad".to_owned(), Shown::Quarantined, false)]);
+    assert!(manager.set_enabled(&id("mcp:s/never"), false).is_err());
+    publisher.tools(SourceState::Ready, vec![json!({"name": "bad"})], None, false);
+    assert_eq!(manager.is_enabled(&id("mcp:s/bad")), Some(false));
+    assert_eq!(listed(None), [("mcp:s/bad".to_owned(), Shown::Hidden, false)]);
+}

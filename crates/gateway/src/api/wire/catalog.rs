@@ -10,12 +10,17 @@ use toolcrib_core::labels::word;
 use super::{More, Number, Text, Word};
 
 /// What does not show, as a part of a regular expression's class: what [`word::check`] refuses. Beyond U+FFFF as the
-/// characters themselves, since dialects do not agree on how to write those.
-const HIDDEN: &str = concat!(
-    r"\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e",
-    r"\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb",
-    "\u{e0000}-\u{e0fff}\u{1d173}-\u{1d17a}"
-);
+/// characters themselves, since dialects do not agree on how to write those; in the document they are escaped as JSON does it.
+fn hidden() -> String {
+    let letter = |letter: char| match u32::from(letter) {
+        code @ ..=0xFFFF => format!("\\u{code:04x}"),
+        _ => letter.to_string(),
+    };
+    let range = |&(first, last): &(char, char)| {
+        if first == last { letter(first) } else { format!("{}-{}", letter(first), letter(last)) }
+    };
+    word::HIDDEN.iter().map(range).collect()
+}
 
 /// A word said of tools: `MIN` to 64 characters that show, without commas, and without blanks around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +54,8 @@ impl<const MIN: usize> JsonSchema for Label<MIN> {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let (inner, outer) = (format!("[^,{HIDDEN}]"), format!("[^,\\s{HIDDEN}]"));
+        let hidden = hidden();
+        let (inner, outer) = (format!("[^,{hidden}]"), format!("[^,\\s{hidden}]"));
         let pattern = format!("^({outer}({inner}*{outer})?){}$", if MIN == 0 { "?" } else { "" });
         json_schema!({"type": "string", "minLength": MIN, "maxLength": word::MAX_WORD, "pattern": pattern})
     }

@@ -135,9 +135,9 @@ fn resolve<'s>(world: &World, selectors: &'s [Selector], loosens: bool) -> (BTre
             any = true;
             named.insert(id);
         }
-        // Something was said of it, though it is gone: that can be taken back.
+        // A definition that was refused is one that may be mended, and something was said of what is gone: that can be taken back.
         if let (false, Some(id)) = (any, selector.identity())
-            && world.labelling.manager.adjustment(&id).is_some()
+            && (catalog.refuses(&id) || world.labelling.manager.adjustment(&id).is_some())
         {
             any = true;
             named.insert(id);
