@@ -263,7 +263,7 @@ fn assemble_follows_a_conversation() {
     assert_eq!(names(&third), names(&plain));
     assert_eq!(third["gone"], serde_json::json!(["shop__find_order"]));
     let shown = assemble(&["--for-task", "find order", "--budget", "100000"]);
-    assert_eq!(names(&shown), want);
+    assert!(want.iter().all(|name| names(&shown).contains(name)), "{:?}", names(&shown));
     check("", &["assemble", "--transcript", "none.json"], 2, "", "none.json");
     check("", &with_catalog(&["assemble", "--transcript", "toolcrib.toml"]), 0, "tool_search", "");
     check("", &with_catalog(&["assemble", "--budget", "1"]), 0, "", "more than the budget");

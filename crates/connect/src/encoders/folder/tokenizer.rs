@@ -70,8 +70,9 @@ mod tests {
         check(&all(vec![replace(&"x".repeat(10)), replace(&"x".repeat(10))]), &words, "100 times as long");
         check(&all(vec![all(vec![replace(&"x".repeat(1_000))])]), &words, "1000 times as long");
         check(&all(vec![json!({"type": "Lowercase"}); 70]), &words, "71 rules");
-        let outside = json!({"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "b"]]});
-        check(&Value::Null, &outside, "its own tables");
-        check(&Value::Null, &json!({"type": "Nothing"}), "data did not match");
+        let outside = json!({"type": "Precompiled", "precompiled_charsmap": "////////AAAA"});
+        check(&outside, &words, "outside of its own tables");
+        let huge = json!({"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 4_000_000_000_u32}, "merges": ["a b"]});
+        check(&Value::Null, &huge, "outside of its own tables");
     }
 }
