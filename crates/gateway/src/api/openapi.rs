@@ -24,15 +24,15 @@ pub(super) fn text() -> &'static str {
     TEXT.get_or_init(|| seen(&document().to_string()))
 }
 
-/// JSON in which characters that do not show are escaped, so that whoever reads it sees what it says.
+/// JSON in which characters that do not show are escaped, so that whoever reads it sees what it says. Not those beyond U+FFFF:
+/// readers of YAML, of which JSON is taken for a part, refuse the pairs that JSON writes them as.
 fn seen(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for letter in json.chars() {
-        if letter.is_ascii() || !is_hidden(letter) {
+        if letter.is_ascii() || letter > '\u{ffff}' || !is_hidden(letter) {
             text.push(letter);
         } else {
-            let mut units = [0; 2];
-            letter.encode_utf16(&mut units).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}")));
+            text.push_str(&format!("\\u{:04x}", u32::from(letter)));
         }
     }
     text
